@@ -1,0 +1,166 @@
+// Shapes, axes and the arithmetic on them. Everything is stored inline: a shape never allocates.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <initializer_list>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "error.hpp"
+
+namespace spmd {
+
+using Index = std::int64_t;
+
+namespace detail {
+
+/// A short list of Index, stored inline. Shapes, strides, axes and permutations are such lists.
+class Dims {
+ public:
+  static constexpr Index capacity = 16;
+
+  Dims() = default;
+  Dims(const Dims& other) : rank_(other.rank_) { std::copy_n(other.data_, rank_, data_); }
+  Dims& operator=(const Dims& other) {
+    rank_ = other.rank_;
+    std::copy_n(other.data_, rank_, data_);
+    return *this;
+  }
+  template <std::integral I> Dims(std::initializer_list<I> list) : Dims(list.begin(), list.end()) {}
+  template <std::integral I> Dims(const std::vector<I>& list) : Dims(list.begin(), list.end()) {}
+  template <std::integral I, std::size_t N> Dims(const std::array<I, N>& list) : Dims(list.begin(), list.end()) {}
+  template <std::input_iterator It> Dims(It begin, It end) {
+    for (; begin != end; ++begin) push_back(static_cast<Index>(*begin));
+  }
+  static Dims filled(Index rank, Index value) {
+    Dims out;
+    for (Index i = 0; i < rank; ++i) out.push_back(value);
+    return out;
+  }
+
+  Index rank() const { return rank_; }
+  bool empty() const { return rank_ == 0; }
+  Index operator[](Index i) const { return data_[i]; }
+  Index& operator[](Index i) { return data_[i]; }
+  const Index* begin() const { return data_; }
+  const Index* end() const { return data_ + rank_; }
+  Index* begin() { return data_; }
+  Index* end() { return data_ + rank_; }
+  Index back() const { return data_[rank_ - 1]; }
+
+  void push_back(Index value) {
+    if (rank_ == capacity) fail<ShapeError>("Shape", "more than ", capacity, " dimensions");
+    data_[rank_++] = value;
+  }
+  void insert(Index at, Index value) {
+    push_back(value);
+    std::rotate(data_ + at, data_ + rank_ - 1, data_ + rank_);
+  }
+  void erase(Index at) {
+    std::copy(data_ + at + 1, data_ + rank_, data_ + at);
+    --rank_;
+  }
+  bool contains(Index value) const { return std::find(begin(), end(), value) != end(); }
+  friend bool operator==(const Dims& a, const Dims& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+  std::string text() const {
+    std::string out = "(";
+    for (Index i = 0; i < rank_; ++i) out += (i ? ", " : "") + std::to_string(data_[i]);
+    return out + ")";
+  }
+
+ private:
+  Index rank_ = 0;
+  Index data_[capacity];
+};
+
+}  // namespace detail
+
+/// Axes of an array, strides, or a permutation: a list of Index.
+using Axes = detail::Dims;
+
+/// The sizes of an array, one per dimension.
+class Shape : public detail::Dims {
+ public:
+  using Dims::Dims;
+  Shape(const Dims& dims) : Dims(dims) {}
+  /// The number of elements.
+  Index size() const {
+    Index n = 1;
+    for (auto d : *this) n *= d;
+    return n;
+  }
+  friend std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.text(); }
+};
+
+namespace detail {
+
+/// Row-major strides, in elements.
+inline Axes strides_of(const Shape& shape) {
+  Axes strides = Axes::filled(shape.rank(), 1);
+  for (Index i = shape.rank() - 2; i >= 0; --i) strides[i] = strides[i + 1] * shape[i + 1];
+  return strides;
+}
+/// The product of the sizes in [from, to).
+inline Index extent(const Shape& shape, Index from, Index to) {
+  Index n = 1;
+  for (Index i = from; i < to; ++i) n *= shape[i];
+  return n;
+}
+inline Shape with_front(Index n, Shape shape) {
+  shape.insert(0, n);
+  return shape;
+}
+inline Shape without(Shape shape, Index axis) {
+  shape.erase(axis);
+  return shape;
+}
+inline Shape with(Shape shape, Index axis, Index n) {
+  shape[axis] = n;
+  return shape;
+}
+/// Each axis moved by one: what becomes of axes when a mapped one comes to the front.
+inline Axes shifted(Axes axes) {
+  for (auto& a : axes) ++a;
+  return axes;
+}
+inline Axes all_axes(Index rank) {
+  Axes axes;
+  for (Index i = 0; i < rank; ++i) axes.push_back(i);
+  return axes;
+}
+
+/// An axis of an array of this rank; negative counts from the end. AxisError when there is no such axis.
+inline Index checked_axis(std::string_view op, Index axis, Index rank) {
+  if (axis < -rank || axis >= rank) fail<AxisError>(op, "axis ", axis, " is out of range for rank ", rank);
+  return axis < 0 ? axis + rank : axis;
+}
+/// Axes of an array, made non-negative; AxisError when one is out of range or given twice.
+inline Axes checked_axes(std::string_view op, Axes axes, Index rank) {
+  for (auto& a : axes) a = checked_axis(op, a, rank);
+  for (Index i = 0; i < axes.rank(); ++i)
+    for (Index j = 0; j < i; ++j)
+      if (axes[i] == axes[j]) fail<AxisError>(op, "axis ", axes[i], " is given twice");
+  return axes;
+}
+
+/// NumPy broadcasting of two shapes.
+inline Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
+  if (a == b) return a;
+  const Shape& longer = a.rank() >= b.rank() ? a : b;
+  const Shape& shorter = a.rank() >= b.rank() ? b : a;
+  Shape out = longer;
+  const Index offset = longer.rank() - shorter.rank();
+  for (Index i = 0; i < shorter.rank(); ++i) {
+    Index& d = out[offset + i];
+    if (d == shorter[i] || shorter[i] == 1) continue;
+    if (d != 1) fail<ShapeError>(op, "shapes ", a, " and ", b, " do not broadcast: sizes ", d, " and ", shorter[i], " differ and neither is 1");
+    d = shorter[i];
+  }
+  return out;
+}
+
+}  // namespace detail
+}  // namespace spmd
