@@ -39,9 +39,9 @@ struct Timeout : Error {
 namespace detail {
 
 inline void append_text(std::string& out, std::string_view s) { out += s; }
-inline void append_text(std::string& out, bool b) { out += b ? "true" : "false"; }
 template <std::integral I> void append_text(std::string& out, I i) {
-  if constexpr (!std::same_as<I, bool>) out += std::to_string(i);
+  if constexpr (std::same_as<I, bool>) out += i ? "true" : "false";
+  else out += std::to_string(i);
 }
 template <std::floating_point F> void append_text(std::string& out, F x) { out += std::to_string(x); }
 template <class T>
@@ -50,18 +50,18 @@ void append_text(std::string& out, const T& x) {
   out += x.text();
 }
 
-}  // namespace detail
-
 /// The parts, one behind the other, as text.
 template <class... Parts> std::string concat_text(const Parts&... parts) {
   std::string out;
-  (detail::append_text(out, parts), ...);
+  (append_text(out, parts), ...);
   return out;
 }
 
+}  // namespace detail
+
 /// Throws E("op: parts..."). The only place in the library that throws.
 template <class E = Error, class... Parts> [[noreturn]] void fail(std::string_view op, const Parts&... parts) {
-  throw E(concat_text(op, ": ", parts...));
+  throw E(detail::concat_text(op, ": ", parts...));
 }
 
 }  // namespace spmd
