@@ -28,7 +28,11 @@ class Dims {
     std::copy_n(other.data_, rank_, data_);
     return *this;
   }
-  template <std::integral I> Dims(std::initializer_list<I> list) : Dims(list.begin(), list.end()) {}
+  template <std::integral... I>
+    requires(sizeof...(I) > 0)
+  Dims(I... values) {  // from any integer types, mixed ones too
+    (push_back(static_cast<Index>(values)), ...);
+  }
   template <std::integral I> Dims(const std::vector<I>& list) : Dims(list.begin(), list.end()) {}
   template <std::integral I, std::size_t N> Dims(const std::array<I, N>& list) : Dims(list.begin(), list.end()) {}
   template <std::input_iterator It> Dims(It begin, It end) {
@@ -85,7 +89,7 @@ using Axes = detail::Dims;
 class Shape : public detail::Dims {
  public:
   using Dims::Dims;
-  Shape(const Dims& dims) : Dims(dims) {}
+  template <std::same_as<Dims> D> Shape(const D& dims) : Dims(dims) {}
   /// The number of elements.
   Index size() const {
     Index n = 1;

@@ -1,0 +1,23 @@
+/// Claims that a program makes about itself: each is printed with its values, and a wrong one makes the program fail.
+#pragma once
+#include <iostream>
+#include <string_view>
+
+#include <spmd/spmd.hpp>
+
+inline int wrong_claims = 0;
+
+/// Prints the claim and the value it is about.
+template <class Value>
+void check(std::string_view claim, const Value& value, bool holds) {
+  std::cout << (holds ? "  ok     " : "  WRONG  ") << claim << ": " << value << "\n";
+  wrong_claims += !holds;
+}
+
+/// Claims that two tensors have the same shape and, within a relative error of `rtol`, the same elements.
+template <class T>
+void check_close(std::string_view claim, const spmd::Tensor<T>& got, const spmd::Tensor<T>& expected, double rtol = 1e-6) {
+  const bool holds = got.shape() == expected.shape() && spmd::allclose(got, expected, rtol);
+  check(claim, got, holds);
+  if (!holds) std::cout << "         expected: " << expected << "\n";
+}
