@@ -1,7 +1,7 @@
 # What must hold of the library as a whole: its layout, each header alone, linking, the installed package.
 
 # Rooms, sizes, throws.
-add_test(NAME layout COMMAND "${PROJECT_SOURCE_DIR}/scripts/check_layout.sh")
+add_test(NAME layout COMMAND bash "${PROJECT_SOURCE_DIR}/scripts/check_layout.sh")
 
 # Each header compiles alone, without a warning, with both compilers. The opt-in headers need their libraries.
 find_program(SPMD_GXX NAMES g++-12 g++-13 g++-14 g++-15 g++)
@@ -35,24 +35,32 @@ endforeach()
 
 # A program of two files, and one with two shared objects: one definition of everything, one runtime.
 add_executable(link_two_files link/two_files_main.cpp link/two_files_other.cpp)
-target_link_libraries(link_two_files PRIVATE spmd_test_plain)
-add_test(NAME link_two_files COMMAND link_two_files)
-
 add_library(link_first SHARED link/shared_first.cpp)
-target_link_libraries(link_first PRIVATE spmd_test_plain)
 add_library(link_second SHARED link/shared_second.cpp)
-target_link_libraries(link_second PRIVATE spmd_test_plain)
 add_executable(link_shared_objects link/shared_main.cpp)
 target_link_libraries(link_shared_objects PRIVATE link_first link_second)
-add_test(NAME link_shared_objects COMMAND link_shared_objects)
-set_tests_properties(link_two_files link_shared_objects PROPERTIES TIMEOUT ${SPMD_TEST_TIMEOUT})
+foreach(target IN ITEMS link_two_files link_first link_second link_shared_objects)
+  target_link_libraries(${target} PRIVATE spmd::spmd spmd_build_flags)
+  target_compile_options(${target} PRIVATE -O0)
+endforeach()
+foreach(target IN ITEMS link_two_files link_shared_objects)
+  add_test(NAME ${target} COMMAND ${target})
+  set_tests_properties(${target} PROPERTIES TIMEOUT ${SPMD_TEST_TIMEOUT})
+endforeach()
 
 # Another project uses the library, both ways: find_package of what is installed, and add_subdirectory of the sources.
-set(package_dir "${CMAKE_CURRENT_BINARY_DIR}/package")
-set(consume "${CMAKE_CTEST_COMMAND}" --build-generator "${CMAKE_GENERATOR}" --build-makeprogram "${CMAKE_MAKE_PROGRAM}" --build-noclean
-  --test-command hello)
-set(consume_options "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_PREFIX_PATH=${CMAKE_PREFIX_PATH}")
+function(spmd_add_consumer name)
+  add_test(NAME ${name} COMMAND "${CMAKE_CTEST_COMMAND}"
+    --build-and-test "${CMAKE_CURRENT_SOURCE_DIR}/package" "${CMAKE_CURRENT_BINARY_DIR}/${name}" --build-generator "${CMAKE_GENERATOR}"
+    --build-options "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${SPMD_CCACHE}" ${ARGN}
+    --test-command hello)
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${SPMD_TEST_TIMEOUT})
+endfunction()
+spmd_add_consumer(package_add_subdirectory "-DSPMD_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
 if(SPMD_INSTALL)
-  add_test(NAME package_install COMMAND "${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --prefix "${package_dir}/prefix")
-  set_tests_properties(package_install PROPERTIES FIXTURES_SETUP package)
+  set(prefix "${CMAKE_CURRENT_BINARY_DIR}/package_prefix")
+  add_test(NAME package_install COMMAND "${CMAKE_COMMAND}" --install "${PROJECT_BINARY_DIR}" --prefix "${prefix}")
+  set_tests_properties(package_install PROPERTIES FIXTURES_SETUP package_prefix)
+  spmd_add_consumer(package_find_package "-Dspmd_ROOT=${prefix}")
+  set_tests_properties(package_find_package PROPERTIES FIXTURES_REQUIRED package_prefix)
 endif()

@@ -8,8 +8,7 @@
 inline int wrong_claims = 0;
 
 /// Prints the claim and the value it is about.
-template <class Value>
-void check(std::string_view claim, const Value& value, bool holds) {
+template <class Value> void check(std::string_view claim, const Value& value, bool holds) {
   std::cout << (holds ? "  ok     " : "  WRONG  ") << claim << ": " << value << "\n";
   wrong_claims += !holds;
 }

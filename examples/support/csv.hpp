@@ -8,7 +8,7 @@
 #include <vector>
 
 struct Csv {
-  std::vector<float> values;    // row by row
+  std::vector<float> values;  // row by row
   std::size_t rows = 0, columns = 0;
 
   float operator()(std::size_t row, std::size_t column) const { return values[row * columns + column]; }
@@ -30,8 +30,8 @@ inline Csv read_csv(const std::string& path) {
     const std::size_t cells = csv.values.size() - before;
     if (csv.rows == 0) csv.columns = cells;
     if (cells != csv.columns)
-      throw std::runtime_error(path + ", line " + std::to_string(csv.rows + 1) + " has " + std::to_string(cells) + " cells, the first line " +
-                               std::to_string(csv.columns));
+      throw std::runtime_error(path + ", line " + std::to_string(csv.rows + 1) + " has " + std::to_string(cells) +
+                               " cells, the first line " + std::to_string(csv.columns));
   }
   return csv;
 }

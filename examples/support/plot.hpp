@@ -12,7 +12,7 @@
 
 struct Curve {
   std::string name, colour;
-  std::vector<double> y;    // at x = 1, 2, 3, ...
+  std::vector<double> y;  // at x = 1, 2, 3, ...
 };
 
 struct Panel {
@@ -24,10 +24,11 @@ namespace plot {
 
 constexpr double width = 460, height = 300, left = 60, right = 20, top = 40, bottom = 50;
 
-/// About `wanted` round numbers (1, 2 or 5 times a power of ten apart) within [low, high].
-inline std::vector<double> ticks(double low, double high, int wanted) {
+/// About `wanted` round numbers within [low, high]: 1, 2 or 5 times a power of ten apart, and at least `closest`.
+inline std::vector<double> ticks(double low, double high, int wanted, double closest = 0) {
   const double rough = (high - low) / wanted, power = std::pow(10.0, std::floor(std::log10(rough)));
-  const double unit = rough / power, step = power * (unit < 1.5 ? 1 : unit < 3.5 ? 2 : unit < 7.5 ? 5 : 10);
+  const double unit = rough / power;
+  const double step = std::max(closest, power * (unit < 1.5 ? 1 : unit < 3.5 ? 2 : unit < 7.5 ? 5 : 10));
   std::vector<double> at;
   for (double i = std::ceil(low / step); i * step <= high + 1e-9 * step; ++i) at.push_back(i * step);
   return at;
@@ -39,7 +40,8 @@ inline std::string number(double x) {
   return text.str();
 }
 
-inline void text(std::ostream& out, double x, double y, const std::string& anchor, const std::string& words, const std::string& colour = "#333") {
+inline void text(std::ostream& out, double x, double y, const std::string& anchor, const std::string& words,
+                 const std::string& colour = "#333") {
   out << "<text x='" << x << "' y='" << y << "' text-anchor='" << anchor << "' fill='" << colour << "'>" << words << "</text>\n";
 }
 
@@ -61,24 +63,26 @@ inline void draw(std::ostream& out, const Panel& panel) {
     out << "<path d='M" << left << "," << y_at(y) << " H" << width - right << "' stroke='#ddd'/>\n";
     text(out, left - 8, y_at(y) + 4, "end", number(y));
   }
-  for (double x : ticks(1, last, 6)) text(out, x_at(x), height - bottom + 18, "middle", number(x));
+  for (double x : ticks(1, last, 6, 1)) text(out, x_at(x), height - bottom + 18, "middle", number(x));
   double legend = top + 14;
   for (const Curve& curve : panel.curves) {
     out << "<polyline fill='none' stroke='" << curve.colour << "' stroke-width='2' points='";
     for (std::size_t i = 0; i < curve.y.size(); ++i) out << x_at(static_cast<double>(i + 1)) << "," << y_at(curve.y[i]) << " ";
     out << "'/>\n";
-    text(out, width - right - 4, legend += 0, "end", curve.name, curve.colour);
+    if (curve.y.size() == 1)
+      out << "<circle r='3' fill='" << curve.colour << "' cx='" << x_at(1) << "' cy='" << y_at(curve.y[0]) << "'/>\n";
+    text(out, width - right - 4, legend, "end", curve.name, curve.colour);
     legend += 16;
   }
 }
 
-}    // namespace plot
+}  // namespace plot
 
 /// Throws std::runtime_error where the file cannot be written.
 inline void write_svg(const std::string& path, const std::vector<Panel>& panels) {
   std::ofstream out(path);
-  out << "<svg xmlns='http://www.w3.org/2000/svg' width='" << plot::width * static_cast<double>(panels.size()) << "' height='" << plot::height
-      << "' font-family='sans-serif' font-size='12'>\n<rect width='100%' height='100%' fill='white'/>\n";
+  out << "<svg xmlns='http://www.w3.org/2000/svg' width='" << plot::width * static_cast<double>(panels.size()) << "' height='"
+      << plot::height << "' font-family='sans-serif' font-size='12'>\n<rect width='100%' height='100%' fill='white'/>\n";
   for (std::size_t i = 0; i < panels.size(); ++i) {
     out << "<g transform='translate(" << plot::width * static_cast<double>(i) << ",0)'>\n";
     plot::draw(out, panels[i]);

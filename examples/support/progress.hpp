@@ -18,7 +18,7 @@ class Progress {
   void advance(const std::string& label) {
     ++done_;
     const auto now = Clock::now();
-    if (!terminal_ || now - drawn_ < std::chrono::milliseconds(50)) return;    // drawing more often only costs time
+    if (!terminal_ || now - drawn_ < std::chrono::milliseconds(50)) return;  // drawing more often only costs time
     drawn_ = now;
     constexpr int width = 40;
     const int filled = static_cast<int>(width * done_ / total_);

@@ -100,7 +100,7 @@ template <class Op, class R, class... Ts> class Bound final : public Primitive {
       return result;
     });
   }
-  Batch batch(const Axis& axis, const Batch& args) const override { return one<Batched>(op_.batch(axis, args)); }
+  Batch batch(const Axis& axis, const Batch& args) const override { return one<Batched>(op_.template batch<Ts...>(axis, args)); }
 
  private:
   template <class F> static auto apply(F f) {

@@ -142,6 +142,60 @@ template <class Tree> Tree unflat(Tree like, const Anys& leaves, std::size_t ski
   return like;
 }
 
+/// f on every leaf; the containers around them follow the types that it returns. A struct keeps its type when its members do,
+/// and becomes a tuple where they do not.
+template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree& tree, const Trees&... trees) {
+  using T = Tree;
+  auto same_size = [&](std::size_t a, std::size_t b) {
+    if (a != b) fail<TypeError>("tree_map", "the trees differ: a container has ", a, " members in one and ", b, " in another");
+  };
+  if constexpr (is_a<T, std::tuple> || is_a<T, std::pair> || is_std_array<T>) {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      if constexpr (is_a<T, std::pair>) return std::pair{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
+      else if constexpr (is_std_array<T>) return std::array{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
+      else return std::tuple<decltype(map_leaves(f, std::get<I>(tree), std::get<I>(trees)...))...>{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  } else if constexpr (VectorLike<T> && !std::is_arithmetic_v<typename T::value_type>) {
+    (same_size(tree.size(), trees.size()), ...);
+    std::vector<decltype(map_leaves(f, tree[0], trees[0]...))> out;
+    out.reserve(tree.size());
+    for (std::size_t i = 0; i < tree.size(); ++i) out.push_back(map_leaves(f, tree[i], trees[i]...));
+    return out;
+  } else if constexpr (OptionalLike<T>) {
+    (same_size(tree.has_value(), trees.has_value()), ...);
+    std::optional<decltype(map_leaves(f, *tree, *trees...))> out;
+    if (tree) out = map_leaves(f, *tree, *trees...);
+    return out;
+  } else if constexpr (MapLike<T>) {
+    (same_size(tree.size(), trees.size()), ...);
+    auto at = [](const auto& map, const auto& key) -> auto& {
+      auto it = map.find(key);
+      if (it == map.end()) fail<TypeError>("tree_map", "the trees differ: one has no key ", key_text(key));
+      return it->second;
+    };
+    using Mapped = decltype(map_leaves(f, tree.begin()->second, trees.begin()->second...));
+    std::conditional_t<is_a<T, std::map>, std::map<typename T::key_type, Mapped>, std::unordered_map<typename T::key_type, Mapped>> out;
+    for (auto* key : sorted_keys(tree)) out.emplace(*key, map_leaves(f, at(tree, *key), at(trees, *key)...));
+    return out;
+  } else if constexpr (!is_array_leaf<T> && Struct<T>) {
+    using Fields = decltype(members(tree));
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      std::tuple<decltype(map_leaves(f, std::get<I>(members(tree)), std::get<I>(members(trees))...))...> out{map_leaves(f, std::get<I>(members(tree)), std::get<I>(members(trees))...)...};
+      if constexpr ((std::is_same_v<std::tuple_element_t<I, decltype(out)>, std::remove_cvref_t<std::tuple_element_t<I, Fields>>> && ...)) {
+        T same = tree;
+        members(same) = std::move(out);
+        return same;
+      } else {
+        return out;
+      }
+    }(std::make_index_sequence<std::tuple_size_v<Fields>>{});
+  } else if constexpr (requires { f(tree, trees...); }) {
+    return f(tree, trees...);
+  } else {
+    return tree;  // a static leaf
+  }
+}
+
 /// The type of a function's result once its numbers have become tensors: alone, or in tuples, pairs, arrays and vectors.
 template <class T> auto lift(T&& x) {
   using X = std::remove_cvref_t<T>;

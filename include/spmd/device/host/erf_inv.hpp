@@ -36,12 +36,12 @@ template <> struct ErfInv<double> {
 
 template <class T, std::size_t n> inline T polynomial(const T (&coefficients)[n], T x) {
   T p = coefficients[0];
-  for (std::size_t i = 1; i < n; ++i) p = fused(p, x, coefficients[i]);
+  for (std::size_t i = 1; i < n; ++i) p = multiply_add(p, x, coefficients[i]);
   return p;
 }
 template <class V, class T, std::size_t n> inline V polynomial_lanes(const T (&coefficients)[n], const V& x) {
   V p = V{} + coefficients[0];
-  for (std::size_t i = 1; i < n; ++i) p = nearly_fused(p, x, V{} + coefficients[i]);
+  for (std::size_t i = 1; i < n; ++i) p = quick_multiply_add(p, x, V{} + coefficients[i]);
   return p;
 }
 

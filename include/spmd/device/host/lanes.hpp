@@ -1,24 +1,19 @@
-// Short vectors for kernels written by hand: the compilers' vector extension, as wide as the instruction set, and exact fused arithmetic on them.
+// Short vectors for kernels written by hand: the compilers' vector extension, as wide as the instruction set, and multiply-add, rounded once, on them.
 #pragma once
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#if defined(__FMA__)
+
+#include "../../core/shape.hpp"
+#include "isa.hpp"
+#if SPMD_PACK_BYTES >= 32
 #include <immintrin.h>
 #endif
-
-#include "isa.hpp"
 
 namespace spmd::host {
 inline namespace SPMD_ISA {
 
-#if defined(__AVX512F__)
-inline constexpr int lane_bytes = 64;
-#elif defined(__AVX2__)
-inline constexpr int lane_bytes = 32;
-#else
-inline constexpr int lane_bytes = 16;
-#endif
+inline constexpr int lane_bytes = SPMD_PACK_BYTES;
 
 template <class T, int n> struct LanesOf {
   typedef T type __attribute__((vector_size(n * sizeof(T))));
@@ -41,48 +36,53 @@ template <class Mask> inline bool all_lanes(const Mask& mask) {
   return all == ~std::uint64_t{0};
 }
 
-/// a * b + c, rounded once, whatever the flags. Without the instruction float goes through double: the product is exact there, and the sum is
-/// rounded to odd, after which rounding to float is right (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
-inline float fused(float a, float b, float c) {
-#if defined(__FP_FAST_FMAF)
-  return __builtin_fmaf(a, b, c);
-#else
+/// a * b + c, rounded once, without the instruction: the product is exact in double, the sum is rounded to odd, and that rounds to float as
+/// the exact sum would (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+inline float emulated_multiply_add(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b), addend = static_cast<double>(c);
   double sum = product + addend;
   const double shift = sum - product, error = (product - (sum - shift)) + (addend - shift);
   const auto bits = std::bit_cast<std::uint64_t>(sum);
-  if ((error > 0 || error < 0) && (bits & 1) == 0)  // neither holds where the sum is infinite or not a number
+  if ((error > 0 || error < 0) && (bits & 1) == 0)  // no error is either where the sum is infinite or not a number
     sum = std::bit_cast<double>((error > 0) == (sum > 0) ? bits + 1 : bits - 1);
   return static_cast<float>(sum);
+}
+
+/// a * b + c, rounded once, whatever the flags.
+inline float multiply_add(float a, float b, float c) {
+#if SPMD_PACK_BYTES >= 32 || defined(__FP_FAST_FMAF)
+  return __builtin_fmaf(a, b, c);
+#else
+  return emulated_multiply_add(a, b, c);
 #endif
 }
-inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
+inline double multiply_add(double a, double b, double c) { return std::fma(a, b, c); }
 
-#if defined(__FMA__)
-inline constexpr bool fast_fused = true;
-inline Lanes<float, 4> fused(const Lanes<float, 4>& a, const Lanes<float, 4>& b, const Lanes<float, 4>& c) { return _mm_fmadd_ps(a, b, c); }
-inline Lanes<float, 8> fused(const Lanes<float, 8>& a, const Lanes<float, 8>& b, const Lanes<float, 8>& c) { return _mm256_fmadd_ps(a, b, c); }
-inline Lanes<double, 4> fused(const Lanes<double, 4>& a, const Lanes<double, 4>& b, const Lanes<double, 4>& c) { return _mm256_fmadd_pd(a, b, c); }
-inline Lanes<double, 2> fused(const Lanes<double, 2>& a, const Lanes<double, 2>& b, const Lanes<double, 2>& c) { return _mm_fmadd_pd(a, b, c); }
-#if defined(__AVX512F__)
-inline Lanes<float, 16> fused(const Lanes<float, 16>& a, const Lanes<float, 16>& b, const Lanes<float, 16>& c) { return _mm512_fmadd_ps(a, b, c); }
-inline Lanes<double, 8> fused(const Lanes<double, 8>& a, const Lanes<double, 8>& b, const Lanes<double, 8>& c) { return _mm512_fmadd_pd(a, b, c); }
+#if SPMD_PACK_BYTES >= 32
+inline constexpr bool has_multiply_add = true;
+inline auto multiply_add(const Lanes<float, 4>& a, const Lanes<float, 4>& b, const Lanes<float, 4>& c) { return Lanes<float, 4>(_mm_fmadd_ps(a, b, c)); }
+inline auto multiply_add(const Lanes<float, 8>& a, const Lanes<float, 8>& b, const Lanes<float, 8>& c) { return Lanes<float, 8>(_mm256_fmadd_ps(a, b, c)); }
+inline auto multiply_add(const Lanes<double, 2>& a, const Lanes<double, 2>& b, const Lanes<double, 2>& c) { return Lanes<double, 2>(_mm_fmadd_pd(a, b, c)); }
+inline auto multiply_add(const Lanes<double, 4>& a, const Lanes<double, 4>& b, const Lanes<double, 4>& c) { return Lanes<double, 4>(_mm256_fmadd_pd(a, b, c)); }
+#if SPMD_PACK_BYTES == 64
+inline auto multiply_add(const Lanes<float, 16>& a, const Lanes<float, 16>& b, const Lanes<float, 16>& c) { return Lanes<float, 16>(_mm512_fmadd_ps(a, b, c)); }
+inline auto multiply_add(const Lanes<double, 8>& a, const Lanes<double, 8>& b, const Lanes<double, 8>& c) { return Lanes<double, 8>(_mm512_fmadd_pd(a, b, c)); }
 #endif
 #elif defined(__FP_FAST_FMAF)
-inline constexpr bool fast_fused = true;
-template <class V> inline V fused(const V& a, const V& b, const V& c) {
+inline constexpr bool has_multiply_add = true;
+template <class V> inline V multiply_add(const V& a, const V& b, const V& c) {
   V out = c;
-  for (unsigned i = 0; i < sizeof(V) / sizeof(a[0]); ++i) out[i] = fused(a[i], b[i], c[i]);
+  for (unsigned i = 0; i < sizeof(V) / sizeof(a[0]); ++i) out[i] = multiply_add(a[i], b[i], c[i]);
   return out;
 }
 #else
-inline constexpr bool fast_fused = false;
+inline constexpr bool has_multiply_add = false;
 #endif
 
-/// fused, or where that is slow something as good for a polynomial: float rounds once (but for one case in 2^29), double twice.
-template <class V> inline V nearly_fused(const V& a, const V& b, const V& c) {
-  if constexpr (fast_fused) {
-    return fused(a, b, c);
+/// multiply_add, or where that is slow something as good for a polynomial: float rounds once (but for one case in 2^29), double twice.
+template <class V> inline V quick_multiply_add(const V& a, const V& b, const V& c) {
+  if constexpr (has_multiply_add) {
+    return multiply_add(a, b, c);
   } else if constexpr (sizeof(a[0]) == sizeof(float)) {
     using Wide = Lanes<double, sizeof(V) / sizeof(float)>;
     return __builtin_convertvector(__builtin_convertvector(a, Wide) * __builtin_convertvector(b, Wide) + __builtin_convertvector(c, Wide), V);

@@ -130,10 +130,10 @@ template <class T> inline void uniform(T* out, std::uint32_t k0, std::uint32_t k
         const auto bits = (load_lanes<Lanes<Bits, n>>(draws + part) >> drop) | one;
         const V f = std::bit_cast<V>(bits) - T{1};
         V x;
-        if constexpr (fast_fused) x = fused(f, V{} + range, V{} + lo);
+        if constexpr (has_multiply_add) x = multiply_add(f, V{} + range, V{} + lo);
         else if (exact_product) x = f * range + lo;
         else
-          for (int lane = 0; lane < n; ++lane) x[lane] = fused(static_cast<T>(f[lane]), range, lo);
+          for (int lane = 0; lane < n; ++lane) x[lane] = multiply_add(static_cast<T>(f[lane]), range, lo);
         store_lanes(p + part, V(x < lo ? V{} + lo : x));
       }
     });

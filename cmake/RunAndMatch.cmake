@@ -1,0 +1,23 @@
+# cmake -DEXPECTED=regex -P RunAndMatch.cmake -- program arguments...
+# The program must succeed and its output match. (ctest's PASS_REGULAR_EXPRESSION would forget the exit code.)
+
+set(command "")
+set(own_arguments TRUE)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(i RANGE ${last})
+  if(own_arguments)
+    if(CMAKE_ARGV${i} STREQUAL "--")
+      set(own_arguments FALSE)
+    endif()
+  else()
+    list(APPEND command "${CMAKE_ARGV${i}}")
+  endif()
+endforeach()
+
+execute_process(COMMAND ${command} RESULT_VARIABLE result OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "exit code: ${result}")
+endif()
+if(EXPECTED AND NOT output MATCHES "${EXPECTED}")
+  message(FATAL_ERROR "the output does not match: ${EXPECTED}")
+endif()

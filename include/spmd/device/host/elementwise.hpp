@@ -1,0 +1,41 @@
+// The loop behind every elementwise operation. The operation states its expression once: on single elements, which compilers
+// vectorise in blocks of fixed size even at -O2, or on Eigen arrays, whose transcendental functions are vectorised by hand.
+#pragma once
+#include "../../core/tensor.hpp"
+#include "eigen.hpp"
+#include "isa.hpp"
+
+namespace spmd::host {
+inline namespace SPMD_ISA {
+
+/// 16-bit floats compute in f32 and are rounded after every operation: a result does not depend on where fusion ended.
+template <class T> using Compute = std::conditional_t<std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>, float, T>;
+
+template <class T> auto array_of(const void* p, Index n) {
+  const auto map = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>(static_cast<const T*>(p), n);
+  if constexpr (std::is_same_v<T, Compute<T>>) return map;
+  else return map.template cast<float>();
+}
+
+template <class Op, class R, class... Ts> void elementwise(void* out, const void* const* in, Index n) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    if constexpr (requires { Op::array(array_of<Ts>(in[I], n)...); }) {
+      auto result = Op::array(array_of<Ts>(in[I], n)...);
+      Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>> to(static_cast<R*>(out), n);
+      if constexpr (std::is_same_v<R, typename decltype(result)::Scalar>) to = result;
+      else to = result.template cast<R>();
+    } else {
+      constexpr Index block = 64;
+      auto* __restrict to = static_cast<R*>(out);
+      std::tuple<const Ts* ...> from{static_cast<const Ts*>(in[I])...};
+      auto one = [&](Index i) { to[i] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(std::get<I>(from)[i])...)); };
+      Index i = 0;
+      for (; i + block <= n; i += block)
+        for (Index j = 0; j < block; ++j) one(i + j);
+      for (; i < n; ++i) one(i);
+    }
+  }(std::index_sequence_for<Ts...>{});
+}
+
+}  // namespace SPMD_ISA
+}  // namespace spmd::host

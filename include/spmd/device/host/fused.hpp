@@ -1,0 +1,305 @@
+// Fusion: an elementwise or broadcast result may stay pending, a small program over dense leaves, until its elements are needed.
+// Then it is computed in one pass over memory, in tiles that stay in the first-level cache.
+#pragma once
+#include <cstring>
+
+#include "../device.hpp"
+
+namespace spmd::detail {
+
+/// Computes n elements of one elementwise step; all operands are dense.
+using Kernel = void (*)(void* out, const void* const* in, Index n);
+
+/// A value that has not been computed: one step, whose operands may be pending too.
+class Pending final : public Value {
+ public:
+  static constexpr Index tile = 1024;         // elements: a handful of tiles fit the first-level cache
+  static constexpr Index most_steps = 32;     // of one program
+  static constexpr std::size_t arity = 3;
+
+  /// A step on operands of the same shape.
+  Pending(Kernel kernel, const DType* t, const Shape& s, const Any* const* args, std::size_t count, Device d) : Value(s, t), device(d), kernel_(kernel), count_(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      operands_[i] = *args[i];
+      if (auto* p = pending(operands_[i])) {
+        p->consumers_.fetch_add(1, std::memory_order_relaxed);
+        steps_ += p->steps_;
+      }
+    }
+  }
+  /// A dense value, stretched: strides into it, 0 along a stretched axis.
+  Pending(const Any& base, const Shape& s, const Axes& strides, Device d) : Value(s, base->dtype), device(d), count_(1), strides_(strides) { operands_[0] = base; }
+
+  static const Pending* pending(const Any& x) {
+    auto* p = dynamic_cast<const Pending*>(x.get());
+    return p && p->state_.load(std::memory_order_acquire) != done ? p : nullptr;
+  }
+  Index steps() const { return steps_; }
+  bool stretched() const { return !kernel_; }
+  /// What a broadcast stretches, if it is one element and nothing has been computed.
+  Any stretched_scalar() const {
+    if (!stretched()) return {};
+    auto base = operands()[0];
+    return base && base->shape.size() == 1 ? base : Any();
+  }
+  void keep() const override { keep_.store(true, std::memory_order_relaxed); }
+  const Buffer& dense(std::string_view) const override {
+    if (state_.load(std::memory_order_acquire) != done) force();
+    return *result_;
+  }
+  const Device device;
+
+ private:
+  enum State : int { idle, computing, done };
+  struct Step;
+  struct Run;
+
+  /// The operands, held so that another thread that finishes this node cannot free them.
+  std::array<Any, arity> operands() const {
+    lock();
+    auto copy = operands_;
+    unlock();
+    return copy;
+  }
+  void lock() const {
+    while (locked_.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  void unlock() const { locked_.clear(std::memory_order_release); }
+  void force() const;
+  void publish(Ref<const Buffer> result) const {
+    result_ = std::move(result);
+    state_.store(done, std::memory_order_release);
+    state_.notify_all();
+    lock();
+    auto released = std::move(operands_);  // freed below, outside the lock
+    operands_ = {};
+    unlock();
+  }
+
+  const Kernel kernel_ = nullptr;  // null: a broadcast
+  const std::size_t count_;
+  const Axes strides_ = {};
+  Index steps_ = 1;
+  mutable std::array<Any, arity> operands_;
+  mutable Ref<const Buffer> result_;
+  mutable std::atomic<int> state_ = idle;
+  mutable std::atomic<std::uint32_t> consumers_ = 0;  // pending values made from this one
+  mutable std::atomic<bool> keep_ = false;
+  mutable std::atomic_flag locked_ = ATOMIC_FLAG_INIT;
+};
+
+/// Reads `n` elements of a stretched value, from position `first` of the result on, into a tile.
+template <class Item> void stretch_tile(Item* out, const Item* base, const Shape& shape, const Axes& strides, Index first, Index n) {
+  const Index rank = shape.rank();
+  Axes index = Axes::filled(rank, 0);
+  Index offset = 0;
+  for (Index d = rank - 1, rest = first; d >= 0; --d) {
+    index[d] = rest % shape[d];
+    rest /= shape[d];
+    offset += index[d] * strides[d];
+  }
+  const Index inner = shape[rank - 1], step = strides[rank - 1];
+  while (n > 0) {
+    const Index run = std::min(n, inner - index[rank - 1]);
+    const Item* from = base + offset;
+    if (step == 1) std::memcpy(out, from, static_cast<std::size_t>(run) * sizeof(Item));
+    else if (step == 0) std::fill_n(out, run, *from);
+    else for (Index i = 0; i < run; ++i) out[i] = from[i * step];
+    out += run;
+    n -= run;
+    offset += run * step;
+    index[rank - 1] += run;
+    for (Index d = rank - 1; d > 0 && index[d] == shape[d]; --d) {
+      offset += strides[d - 1] - shape[d] * strides[d];
+      index[d] = 0;
+      ++index[d - 1];
+    }
+  }
+}
+inline void stretch_tile(void* out, const void* base, Index item, const Shape& shape, const Axes& strides, Index first, Index n) {
+  auto run = [&]<class Item>(Item) { stretch_tile(static_cast<Item*>(out), static_cast<const Item*>(base), shape, strides, first, n); };
+  switch (item) {
+    case 1: return run(std::uint8_t{});
+    case 2: return run(std::uint16_t{});
+    case 4: return run(std::uint32_t{});
+    default: return run(std::uint64_t{});
+  }
+}
+
+/// One step of a program that is about to run, or one of its leaves.
+struct Pending::Step {
+  const Pending* node = nullptr;
+  std::array<Any, arity> operands;            // keeps leaves and inner steps alive
+  std::array<std::size_t, arity> inputs = {};
+  Index last_use = 0;
+  std::uint32_t uses = 0;                     // inside this program
+  const Buffer* leaf = nullptr;
+  Ref<Buffer> stored;                         // where the elements stay
+  std::byte* scratch = nullptr;               // where a tile of them is while it is needed
+};
+struct Pending::Run {
+  List<Step> steps;
+
+  /// Adds what x needs, operands first; returns its place in the list.
+  std::size_t add(const Any& x) {
+    for (std::size_t i = 0; i < steps.size(); ++i)
+      if (steps[i].node == x.get() || steps[i].leaf == x.get()) return i;
+    auto* node = pending(x);
+    if (!node) {
+      Step step;
+      step.leaf = &x->dense("fusion");
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i].leaf == step.leaf) return i;
+      steps.push_back(std::move(step));
+      return steps.size() - 1;
+    }
+    return add(*node);
+  }
+  std::size_t add(const Pending& node) {
+    Step step;
+    step.operands = node.operands();
+    if (node.state_.load(std::memory_order_acquire) == done) {  // by another thread, while we looked
+      step.leaf = node.result_.get();
+      step.operands = {};
+      steps.push_back(std::move(step));
+      return steps.size() - 1;
+    }
+    step.node = &node;
+    for (std::size_t i = 0; i < node.count_; ++i) step.inputs[i] = add(step.operands[i]);
+    const auto me = static_cast<Index>(steps.size());
+    for (std::size_t i = 0; i < node.count_; ++i) {
+      steps[step.inputs[i]].last_use = me;
+      ++steps[step.inputs[i]].uses;
+    }
+    steps.push_back(std::move(step));
+    return steps.size() - 1;
+  }
+  void execute();
+};
+
+inline void Pending::Run::execute() {
+  const auto& root = *steps.back().node;
+  const Index n = root.shape.size();
+  constexpr std::size_t slot = static_cast<std::size_t>(tile) * 8;
+  std::byte* scratch = nullptr;
+  std::size_t slots = 0;
+  List<std::size_t> free;
+  for (auto& step : steps) {
+    if (!step.node) continue;
+    // Stored: the result, and what somebody else will ask for: a tape, or a pending value outside this program.
+    const bool wanted = !step.node->stretched() && (step.node->keep_.load(std::memory_order_relaxed) || step.node->consumers_.load(std::memory_order_relaxed) > step.uses);
+    if (&step == &steps.back() || wanted) step.stored = Buffer::make(step.node->shape, step.node->dtype, step.node->device);
+  }
+  List<std::size_t> place(steps.size());
+  auto constant = [](const Step& s) { return s.node->stretched() && s.operands[0]->shape.size() == 1; };
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    auto& step = steps[k];
+    if (step.node && !step.stored) {
+      if (free.empty()) free.push_back(slots++);
+      place[k] = free.back();
+      free.pop_back();
+    }
+    if (!step.node) continue;
+    for (std::size_t i = 0; i < step.node->count_; ++i) {
+      auto& in = steps[step.inputs[i]];
+      // A stretched scalar fills its tile once, for all tiles, so it keeps its place.
+      if (in.node && !in.stored && in.last_use == static_cast<Index>(k) && !constant(in) && (i == 0 || step.inputs[i] != step.inputs[i - 1]) && (i < 2 || step.inputs[i] != step.inputs[0]))
+        free.push_back(place[step.inputs[i]]);
+    }
+  }
+  if (slots) scratch = static_cast<std::byte*>(allocate(slots * slot));
+  for (std::size_t k = 0; k < steps.size(); ++k)
+    if (steps[k].node && !steps[k].stored) steps[k].scratch = scratch + place[k] * slot;
+
+  auto at = [](Step& s, Index first) -> std::byte* {
+    if (s.scratch) return s.scratch;
+    return static_cast<std::byte*>(s.leaf ? const_cast<void*>(s.leaf->data()) : s.stored->fill()) + first * (s.leaf ? s.leaf->dtype->size : s.node->dtype->size);
+  };
+  for (Index first = 0; first < n; first += tile) {
+    const Index m = std::min(tile, n - first);
+    for (auto& step : steps) {
+      if (!step.node) continue;
+      auto* out = at(step, first);
+      if (step.node->stretched()) {
+        if (first > 0 && step.scratch && constant(step)) continue;
+        stretch_tile(out, steps[step.inputs[0]].leaf->data(), step.node->dtype->size, step.node->shape, step.node->strides_, first, m);
+        continue;
+      }
+      const void* in[arity] = {};
+      for (std::size_t i = 0; i < step.node->count_; ++i) in[i] = at(steps[step.inputs[i]], first);
+      step.node->kernel_(out, in, m);
+    }
+  }
+  if (scratch) deallocate(scratch, slots * slot);
+}
+
+inline void Pending::force() const {
+  int expected = idle;
+  while (!state_.compare_exchange_strong(expected, computing, std::memory_order_acq_rel)) {
+    if (expected == done) return;
+    state_.wait(computing, std::memory_order_acquire);
+    expected = idle;
+  }
+  Run run;
+  run.add(*this);
+  run.execute();
+  for (auto& step : run.steps) {
+    if (!step.stored) continue;
+    int free = idle;
+    if (step.node == this || step.node->state_.compare_exchange_strong(free, computing, std::memory_order_acq_rel)) step.node->publish(std::move(step.stored));
+  }
+}
+
+/// The largest result that is computed at once: for small ones a program costs more than it saves.
+inline constexpr Index eager_size = 1024;
+
+Any stretch(const Any& x, const Shape& shape, const Axes& strides);
+
+/// One elementwise step on unsharded operands of one shape; an operand of one element goes with any shape.
+inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shape, const Any* const* args, std::size_t count) {
+  const auto device = default_device();
+  const Index n = shape.size();
+  if (n <= eager_size) {
+    const void* in[Pending::arity] = {};
+    alignas(64) std::byte filled[Pending::arity][eager_size * 8];
+    for (std::size_t i = 0; i < count; ++i) {
+      auto& x = (*args[i])->dense("elementwise");
+      in[i] = x.data();
+      if (x.shape.size() == n) continue;
+      stretch_tile(filled[i], x.data(), x.dtype->size, Shape{n}, Axes{0}, 0, n);
+      in[i] = filled[i];
+    }
+    auto out = Buffer::make(shape, dtype, device);
+    kernel(out->fill(), in, n);
+    return out;
+  }
+  std::array<Any, Pending::arity> stretched;
+  const Any* full[Pending::arity];
+  for (std::size_t i = 0; i < count; ++i) {
+    full[i] = args[i];
+    if ((*args[i])->shape.size() != 1) continue;
+    stretched[i] = stretch(*args[i], shape, Axes::filled(shape.rank(), 0));
+    full[i] = &stretched[i];
+  }
+  args = full;
+  Index steps = 1;
+  for (std::size_t i = 0; i < count; ++i)
+    if (auto* p = Pending::pending(*args[i])) steps += p->steps();
+  if (steps > Pending::most_steps)
+    for (std::size_t i = 0; i < count; ++i) (*args[i])->dense("elementwise");
+  return make<const Pending>(kernel, dtype, shape, args, count, device);
+}
+
+/// x stretched to a shape; strides into x, 0 along stretched axes.
+inline Any stretch(const Any& x, const Shape& shape, const Axes& strides) {
+  const auto device = default_device();
+  auto& base = x->dense("broadcast");
+  if (shape.size() > eager_size) return make<const Pending>(Any(&base), shape, strides, device);
+  auto out = Buffer::make(shape, x->dtype, device);
+  if (shape.rank() == 0) std::memcpy(out->fill(), base.data(), static_cast<std::size_t>(x->dtype->size));
+  else if (shape.size() > 0) stretch_tile(out->fill(), base.data(), x->dtype->size, shape, strides, 0, shape.size());
+  return out;
+}
+
+}  // namespace spmd::detail

@@ -1,0 +1,164 @@
+// Operations that pick elements by index.
+#pragma once
+#include "creation.hpp"
+#include "reduction.hpp"
+
+namespace spmd {
+namespace detail {
+
+/// Row numbers, checked against the size of their axis and made non-negative.
+inline List<std::int64_t> checked_rows(std::string_view op, const Buffer& rows, Index n, Index axis) {
+  auto* from = rows.as<std::int64_t>();
+  List<std::int64_t> out(from, from + rows.shape.size());
+  for (auto& r : out) {
+    if (r < -n || r >= n) fail<AxisError>(op, "index ", r, " is out of range for axis ", axis, " of size ", n);
+    if (r < 0) r += n;
+  }
+  return out;
+}
+/// shape with the axis replaced by all axes of `by`.
+inline Shape replaced(const Shape& shape, Index axis, const Shape& by) {
+  Shape out(shape.begin(), shape.begin() + axis);
+  for (auto d : by) out.push_back(d);
+  for (Index d = axis + 1; d < shape.rank(); ++d) out.push_back(shape[d]);
+  return out;
+}
+inline Tensor<std::int64_t> index_tensor(const List<Index>& list) {
+  return Tensor<std::int64_t>(Shape{static_cast<Index>(list.size())}, std::span<const std::int64_t>(list.data(), list.size()));
+}
+/// For rows in each of L lanes, the rows of all lanes laid one behind the other: rows + lane * n.
+inline Any offset_rows(const Any& rows, Index n) {
+  Shape lanes = Shape::filled(rows->shape.rank(), 1);
+  lanes[0] = rows->shape[0];
+  Tensor<std::int64_t> r(rows);
+  // Negative rows count from the end of their own lane.
+  return (where(r < 0, r + n, r) + Tensor<std::int64_t>(reshape((arange<std::int64_t>(lanes[0]) * n).any(), lanes))).any();
+}
+
+/// Slices of x along an axis, by an array of row numbers whose axes take the place of the axis.
+class Take final : public Primitive {
+ public:
+  explicit Take(Index axis) : axis_(axis) {}
+  std::string_view name() const override { return "take"; }
+  Anys impl(const Anys& args) const override {
+    auto& x = args[0]->dense(name());
+    const auto& s = x.shape;
+    const auto rows = checked_rows(name(), args[1]->dense(name()), s[axis_], axis_);
+    auto out = Buffer::make(replaced(s, axis_, args[1]->shape), x.dtype, x.device);
+    host::take(out->fill(), x.data(), rows.data(), static_cast<Index>(rows.size()), extent(s, 0, axis_), s[axis_], extent(s, axis_ + 1, s.rank()), x.dtype->size);
+    return one<Any>(Any(out));
+  }
+  Anys vjp(const Anys& cts, const Anys&, const Anys& args, Needed) const override {
+    Anys result(2);
+    result[0] = cts[0]->dtype->scatter_add(args[1], cts[0], args[0]->shape[axis_], axis_);
+    return result;
+  }
+  Batch batch(const Axis& axis, const Batch& args) const override;
+
+ private:
+  const Index axis_;
+};
+/// Rows are an integer tensor of 64 bits.
+inline Any take(const Any& x, const Any& rows, Index axis) {
+  Anys args;
+  args.push_back(x);
+  args.push_back(rows);
+  return std::move(interpret(make<const Take>(axis), args)[0]);
+}
+inline Any take(const Any& x, const List<Index>& rows, Index axis) { return take(x, index_tensor(rows).any(), axis); }
+
+inline Batch Take::batch(const Axis&, const Batch& args) const {
+  auto &x = args[0], &rows = args[1];
+  if (!rows.mapped) return one<Batched>(Batched{take(x.value, rows.value, axis_ + 1), true});
+  if (!x.mapped) return one<Batched>(Batched{moveaxis(take(x.value, rows.value, axis_), axis_, 0), true});
+  // Lanes and rows become one axis; the axes before it move behind, and back.
+  const Index lanes = x.value->shape[0], n = x.value->shape[axis_ + 1];
+  const auto front = moveaxis(x.value, axis_ + 1, 1);
+  Shape flat = without(front->shape, 0);
+  flat[0] = lanes * n;
+  auto out = take(reshape(front, flat), offset_rows(rows.value, n), 0);
+  const Index count = rows.value->shape.rank() - 1;
+  auto perm = all_axes(out->shape.rank());  // (lanes, rows..., before..., behind...) to (lanes, before..., rows..., behind...)
+  std::rotate(perm.begin() + 1, perm.begin() + 1 + count, perm.begin() + 1 + count + axis_);
+  return one<Batched>(Batched{transpose(out, perm), true});
+}
+
+template <class T> Tensor<T> ScatterAdd<T>::impl(const Tensor<std::int64_t>& rows, const Tensor<T>& updates) const {
+  const auto checked = checked_rows(name, rows.any()->dense(name), n, axis);
+  const auto& s = updates.shape();
+  const Index inner = extent(s, axis + rows.rank(), s.rank());
+  Shape shape(s.begin(), s.begin() + axis);
+  shape.push_back(n);
+  for (Index d = axis + rows.rank(); d < s.rank(); ++d) shape.push_back(s[d]);
+  auto& in = updates.any()->dense(name);
+  auto out = Buffer::make(shape, dtype_of<T>(), in.device);
+  std::memset(out->fill(), 0, static_cast<std::size_t>(shape.size()) * sizeof(T));
+  host::scatter_add(out->template fill_as<T>(), in.template as<T>(), checked.data(), static_cast<Index>(checked.size()), extent(s, 0, axis), n, inner);
+  return Tensor<T>(Any(out));
+}
+template <class T> auto ScatterAdd<T>::vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<std::int64_t>& rows, const Tensor<T>&) const {
+  return std::tuple(zero, Tensor<T>(take(ct.any(), rows.any(), axis)));
+}
+template <class T> template <class, class> Batched ScatterAdd<T>::batch(const Axis& mapped, const Batch& args) const {
+  auto again = [](Index size, Index at, const Any& rows, const Any& updates) { return bind<T>(ScatterAdd{size, at}, Tensor<std::int64_t>(rows), Tensor<T>(updates)).any(); };
+  const auto updates = on_lanes(args[1], mapped.size);
+  if (!args[0].mapped) return {again(n, axis + 1, args[0].value, updates), true};
+  // (lanes, before..., rows..., behind...) to (lanes, rows..., before..., behind...): then lanes and rows are one axis.
+  const Index count = args[0].value->shape.rank() - 1, lanes = mapped.size;
+  auto perm = all_axes(updates->shape.rank());
+  std::rotate(perm.begin() + 1, perm.begin() + 1 + axis, perm.begin() + 1 + axis + count);
+  auto out = again(lanes * n, 0, offset_rows(args[0].value, n), transpose(updates, perm));
+  Shape split = with_front(lanes, out->shape);
+  split[1] = n;
+  return {moveaxis(reshape(out, split), 1, axis + 1), true};
+}
+
+template <class I> Tensor<std::int64_t> wide(const Tensor<I>& indices) {
+  static_assert(std::integral<I> && !std::same_as<I, bool>, "spmd: indices must be integers");
+  return cast<std::int64_t>(indices);
+}
+
+}  // namespace detail
+
+/// Slices of x along an axis, by number; the axes of `indices` take the place of the axis. Negative numbers count from the end;
+/// AxisError when one is out of range.
+template <class T, class I> Tensor<T> take(const Tensor<T>& x, const Tensor<I>& indices, Index axis) {
+  return Tensor<T>(detail::take(x.any(), detail::wide(indices).any(), detail::checked_axis("take", axis, x.rank())));
+}
+template <class T> Tensor<T> take(const Tensor<T>& x, const std::vector<Index>& indices, Index axis) { return take(x, Tensor<std::int64_t>(Shape{indices.size()}, indices), axis); }
+/// x with updates added along axis 0: out[indices[k]] += updates[k]. Repeated indices add up. AxisError when one is out of range.
+template <class T, class I> Tensor<T> scatter_add(const Tensor<T>& x, const Tensor<I>& indices, const Tensor<T>& updates) {
+  if (x.rank() == 0) fail<ShapeError>("scatter_add", "needs a tensor with a leading axis, got rank 0");
+  const auto expected = detail::replaced(x.shape(), 0, indices.shape());
+  if (updates.shape() != expected) fail<ShapeError>("scatter_add", "updates of shape ", updates.shape(), " do not fit: ", x.shape(), " at indices ", indices.shape(), " takes ", expected);
+  return x + bind<T>(detail::ScatterAdd<T>{x.shape()[0], 0}, detail::wide(indices), updates);
+}
+/// One where the last, new axis of size n equals the index, zero elsewhere (everywhere, for an index out of range).
+template <class T = float, class I> Tensor<T> one_hot(const Tensor<I>& indices, Index n) {
+  if (n < 0) fail<ShapeError>("one_hot", "the number of classes is ", n);
+  Shape shape = indices.shape();
+  shape.push_back(1);
+  return cast<T>(Tensor<I>(detail::reshape(indices.any(), shape)) == arange<I>(static_cast<I>(n)));
+}
+/// x along an axis at indices of the same rank: out[i][j] = x[indices[i][j]][j] for axis 0. Other axes have equal sizes.
+template <class T, class I> Tensor<T> take_along_axis(const Tensor<T>& x, const Tensor<I>& indices, Index asked) {
+  const auto axis = detail::checked_axis("take_along_axis", asked, x.rank());
+  if (indices.rank() != x.rank() || detail::with(indices.shape(), axis, 0) != detail::with(x.shape(), axis, 0))
+    fail<ShapeError>("take_along_axis", "indices of shape ", indices.shape(), " do not fit ", x.shape(), ": all axes but ", axis, " must agree");
+  // Every element of x gets one number, and every index becomes that number.
+  const Index n = x.shape()[axis];
+  const auto strides = detail::strides_of(x.shape());
+  auto wide = detail::wide(indices);
+  auto number = where(wide < 0, wide + n, wide);
+  // Out of range stays out of range, whatever the other axes add.
+  number = where(number < 0 || number >= n, full<std::int64_t>(Shape{}, x.size()), number * strides[axis]);
+  for (Index d = 0; d < x.rank(); ++d) {
+    if (d == axis) continue;
+    Shape along = Shape::filled(x.rank(), 1);
+    along[d] = x.shape()[d];
+    number = number + Tensor<std::int64_t>(detail::reshape((arange<std::int64_t>(x.shape()[d]) * strides[d]).any(), along));
+  }
+  return Tensor<T>(detail::take(detail::reshape(x.any(), Shape{x.size()}), number.any(), 0));
+}
+
+}  // namespace spmd

@@ -1,0 +1,14 @@
+// spmd: JAX's SPMD programming model in C++. This is the door; the rooms behind it are
+//   core/       what a value is, and how an operation gets its meaning
+//   ops/        what can be computed: one struct for each primitive, with three rules
+//   transform/  functions that take functions: grad, vmap, pmap
+//   device/     where loops run and how shards meet; host/ are the kernels
+//   interop/    values from and to other libraries
+//   debug/      printing
+#pragma once
+#include "ops/collective.hpp"
+#include "ops/functions.hpp"
+#include "transform/grad.hpp"
+#include "transform/pmap.hpp"
+#include "transform/tree.hpp"
+#include "transform/vmap.hpp"

@@ -1,0 +1,270 @@
+// The interpreter behind every derivative: it records what depends on its inputs and replays the record backwards.
+#pragma once
+#include "../device/communicator.hpp"
+#include "../ops/movement.hpp"
+#include "carrier.hpp"
+
+namespace spmd::detail {
+
+/// Records every primitive that depends on a traced input, then replays the record backwards. Each place of a carrier has its own
+/// copy, of the same family, which stays for the backward run. A copy that meets a tracer of a copy around it has found a
+/// captured value: one more input.
+class Tape final : public Interpreter {
+ public:
+  class Tracer final : public Value {
+   public:
+    Tracer(const Tape& owner, Any v, Index n) : Value(v->shape, v->dtype), family(owner.family), self(owner.self), value(std::move(v)), node(n) {}
+    const Buffer& dense(std::string_view op) const override { return value->dense(op); }
+    const Value& primal() const override { return value->primal(); }
+    bool readable() const override { return value->readable(); }
+    void keep() const override { value->keep(); }
+    const Id family, self;
+    const Any value;
+    const Index node;
+  };
+
+  explicit Tape(Id f) : Interpreter(f) {}
+
+  Anys process(Ref<const Primitive> prim, const Anys& args) override {
+    Record record;
+    bool traced = resolve(args, record);
+    Anys outs;
+    if (prim->meets()) {
+      // If any shard records a collective all must, or the backward run of one would wait for ever.
+      auto& list = marks();
+      list.push_back({level, traced});
+      try {
+        outs = interpret(prim, record.args);
+      } catch (...) {
+        list.pop_back();
+        throw;
+      }
+      traced = list.back().traced;
+      list.pop_back();
+    } else {
+      outs = interpret(prim, record.args);
+    }
+    bool smooth = false;
+    for (auto& x : outs) smooth |= x->dtype->differentiable();
+    if (!traced || !smooth) {
+      parents_.resize(static_cast<std::size_t>(record.first_parent));
+      return outs;
+    }
+    record.prim = std::move(prim);
+    for (auto& x : record.args) x->keep();
+    return add(std::move(record), std::move(outs));
+  }
+
+  Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
+    Record record;
+    const bool any = resolve(args, record);
+    List<char> traced;
+    for (std::size_t k = 0; k < args.size(); ++k) traced.push_back(parents_[static_cast<std::size_t>(record.first_parent) + k] != Needed::never);
+    parents_.resize(static_cast<std::size_t>(record.first_parent));  // found again below: programs that run meanwhile add their own
+    auto visits = make<Visits>();
+    auto forward = program_of([visits, traced, run = carrier->run, program = carrier->program, id = family](Index place, const Anys& a) {
+      auto& tape = run->local<Tape>(id, place, [&] { return Ref<Interpreter>(make<Tape>(id)); });
+      return tape.visit(*visits, place, traced, a, *program);
+    });
+    auto outs = interpret(carrier->with(forward), record.args);
+    if (!any && !visits->recorded) return outs;
+    record.first_parent = static_cast<Index>(parents_.size());
+    List<Index> parents;
+    for (std::size_t k = 0; k < args.size(); ++k)
+      if (traced[k]) parents.push_back(node_of(args[k]));
+    for (auto& c : visits->captured) parents.push_back(node_of(c));
+    record.first_parent = static_cast<Index>(parents_.size());
+    parents_.insert(parents_.end(), parents.begin(), parents.end());
+    record.pull = make<const Pull>(visits, std::move(traced), std::move(carrier), std::move(record.args), family);
+    record.args.clear();
+    return add(std::move(record), std::move(outs));
+  }
+
+  /// A node that nothing recorded made. Integers have no gradient and stay what they are.
+  Any input(const Any& x) {
+    nodes_.push_back(x);
+    return x->dtype->differentiable() ? Any(make<const Tracer>(*this, x, static_cast<Index>(nodes_.size()) - 1)) : x;
+  }
+  /// What x is to the interpreter around this one.
+  Any value(const Any& x) const {
+    auto* t = tracer(x);
+    return t && t->self == self ? t->value : x;
+  }
+  /// Cotangents of the first n nodes, given those of `outs`; null where nothing came back.
+  Anys pull(const Anys& outs, const Anys& cts, std::size_t n) const {
+    Anys table(nodes_.size());
+    for (std::size_t k = 0; k < outs.size(); ++k)
+      if (auto* t = tracer(outs[k]); t && t->self == self && cts[k]) add_to(table, t->node, cts[k]);
+    replay(table, 0, static_cast<Index>(records_.size()), fresh_id());
+    table.resize(n);
+    return table;
+  }
+
+ private:
+  class Pull;
+  struct Record {
+    Ref<const Primitive> prim;
+    Ref<const Pull> pull;  // a carrier's backward run
+    Anys args;
+    Index first_parent = 0, first_node = 0, results = 0;
+  };
+  /// What one call of a carrier left in the copies: in each place a piece of its record, and over all places the captured values.
+  struct Piece {
+    Index place, begin, end, first_node, last_node;
+    List<Index> inputs, outs;
+  };
+  struct Visits final : Counted {
+    std::mutex mutex;
+    List<Piece> pieces;
+    Anys captured;
+    bool recorded = false;
+    const Piece& at(Index place) {
+      std::lock_guard lock(mutex);
+      for (auto& piece : pieces)
+        if (piece.place == place) return piece;
+      fail("grad", "the backward run came to a new place");
+    }
+  };
+  class Pull final : public Counted {
+   public:
+    Pull(Ref<Visits> v, List<char> t, Ref<const Carrier> c, Anys a, Id f) : visits_(std::move(v)), traced_(std::move(t)), carrier_(std::move(c)), args_(std::move(a)), family_(f) {}
+    Anys operator()(const Anys& cts, Id pull) const {
+      auto back = program_of([visits = visits_, pull, run = carrier_->run, id = family_](Index place, const Anys& a) {
+        auto& tape = run->local<Tape>(id, place, []() -> Ref<Interpreter> { fail("grad", "the backward run came to a new place"); });
+        return tape.revisit(*visits, place, a, pull);
+      });
+      return carrier_->backward(back, cts, args_, traced_, visits_->captured.size());
+    }
+
+   private:
+    const Ref<Visits> visits_;
+    const List<char> traced_;
+    const Ref<const Carrier> carrier_;
+    const Anys args_;
+    const Id family_;
+  };
+
+  Anys visit(Visits& visits, Index place, const List<char>& traced, const Anys& args, const Program& program) {
+    Piece piece;
+    piece.place = place;
+    piece.begin = static_cast<Index>(records_.size());
+    piece.first_node = static_cast<Index>(nodes_.size());
+    Anys in;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      if (traced[k]) piece.inputs.push_back(static_cast<Index>(nodes_.size()));
+      in.push_back(traced[k] ? input(args[k]) : args[k]);
+    }
+    Anys outs;
+    {
+      InterpreterScope scope(this);
+      outs = program(place, in);
+    }
+    for (auto& x : outs) {
+      piece.outs.push_back(node_of(x));
+      if (auto* t = tracer(x)) x = Any(t->value);
+    }
+    piece.end = static_cast<Index>(records_.size());
+    piece.last_node = static_cast<Index>(nodes_.size());
+    std::lock_guard lock(visits.mutex);
+    for (auto& [v, node] : captured_)
+      if (node >= piece.first_node && std::find(visits.captured.begin(), visits.captured.end(), v) == visits.captured.end()) visits.captured.push_back(v);
+    visits.recorded |= piece.last_node > piece.first_node + static_cast<Index>(piece.inputs.size());
+    visits.pieces.push_back(std::move(piece));
+    return outs;
+  }
+  /// The cotangents of later pieces (a backward run under this tape is one) wait in the table until their turn.
+  Anys revisit(Visits& visits, Index place, const Anys& cts, Id pull) {
+    auto& piece = visits.at(place);
+    auto& table = table_of(pull);
+    table.resize(std::max(table.size(), nodes_.size()));
+    for (std::size_t k = 0; k < cts.size(); ++k)
+      if (cts[k]) add_to(table, piece.outs[k], cts[k]);
+    replay(table, piece.begin, piece.end, pull);
+    Anys out;
+    for (auto n : piece.inputs) out.push_back(or_zeros(table, n));
+    for (auto& c : visits.captured) {
+      Any ct;
+      for (auto& [v, node] : captured_)
+        if (v == c && node >= piece.first_node && node < piece.last_node) ct = table[static_cast<std::size_t>(node)];
+      out.push_back(ct ? ct : zeros(c->dtype, c->shape));
+    }
+    if (piece.first_node == 0) std::erase_if(tables_, [&](auto& t) { return t.first == pull; });
+    return out;
+  }
+  Anys& table_of(Id pull) {
+    for (auto& [id, table] : tables_)
+      if (id == pull) return table;
+    tables_.push_back({pull, {}});
+    return tables_.back().second;
+  }
+  /// Reverse order of recording. What other shards take part in is replayed even if nothing came back to it here.
+  void replay(Anys& table, Index begin, Index end, Id pull) const {
+    for (auto i = end; i-- > begin;) {
+      auto& r = records_[static_cast<std::size_t>(i)];
+      bool reached = false;
+      for (Index k = 0; k < r.results; ++k) reached |= static_cast<bool>(table[static_cast<std::size_t>(r.first_node + k)]);
+      if (!reached && !r.pull && !r.prim->meets()) continue;
+      Anys cts, outs;
+      for (Index k = 0; k < r.results; ++k) {
+        cts.push_back(or_zeros(table, r.first_node + k));
+        if (r.prim) outs.push_back(nodes_[static_cast<std::size_t>(r.first_node + k)]);
+      }
+      const auto* parents = parents_.data() + r.first_parent;
+      const auto in = r.prim ? r.prim->vjp(cts, outs, r.args, Needed(parents)) : (*r.pull)(cts, pull);
+      for (std::size_t k = 0; k < in.size(); ++k)
+        if (in[k]) add_to(table, parents[k], in[k]);
+    }
+  }
+  Any or_zeros(const Anys& table, Index node) const {
+    if (auto& ct = table[static_cast<std::size_t>(node)]) return ct;
+    auto& x = nodes_[static_cast<std::size_t>(node)];
+    return zeros(x->dtype, x->shape);
+  }
+  static void add_to(Anys& table, Index node, const Any& ct) {
+    if (node == Needed::never || !ct->dtype->differentiable()) return;
+    auto& sum = table[static_cast<std::size_t>(node)];
+    sum = sum ? ct->dtype->add(sum, ct) : ct;
+  }
+
+  const Tracer* tracer(const Any& a) const {
+    auto* t = dynamic_cast<const Tracer*>(a.get());
+    return t && t->family == family ? t : nullptr;
+  }
+  Index node_of(const Any& a) {
+    auto* t = tracer(a);
+    if (!t) return Needed::never;
+    if (t->self == self) return t->node;
+    for (auto& [v, node] : captured_)
+      if (v == a) return node;
+    captured_.push_back({a, static_cast<Index>(nodes_.size())});
+    nodes_.push_back(t->value);
+    return captured_.back().second;
+  }
+  bool resolve(const Anys& args, Record& record) {
+    bool traced = false;
+    record.first_parent = static_cast<Index>(parents_.size());
+    record.args.reserve(args.size());
+    for (auto& a : args) {
+      auto* t = tracer(a);
+      parents_.push_back(t ? node_of(a) : Needed::never);
+      record.args.push_back(t ? t->value : a);
+      traced |= t != nullptr;
+    }
+    return traced;
+  }
+  Anys add(Record record, Anys outs) {
+    record.first_node = static_cast<Index>(nodes_.size());
+    record.results = static_cast<Index>(outs.size());
+    records_.push_back(std::move(record));
+    for (auto& x : outs) x = input(x);
+    return outs;
+  }
+
+  List<Record> records_;
+  Anys nodes_;                              // their values
+  List<Index> parents_;                     // of all records, one behind the other
+  List<std::pair<Any, Index>> captured_;    // tracers of copies around this one, and their nodes here
+  List<std::pair<Id, Anys>> tables_;
+};
+
+}  // namespace spmd::detail

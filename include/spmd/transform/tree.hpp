@@ -1,0 +1,88 @@
+// Functions of trees that users call.
+#pragma once
+#include "../ops/functions.hpp"
+#include "../core/tree.hpp"
+
+namespace spmd {
+
+/// f on the leaves of one tree, or of several of the same shape: tensors, keys and numbers. The result is the same tree where f
+/// keeps types; where it does not, a struct becomes a tuple. TypeError when containers differ in size.
+template <class F, class Tree, class... Trees> auto tree_map(F f, const Tree& tree, const Trees&... trees) { return detail::map_leaves(f, tree, trees...); }
+
+/// All Tensor<T> of a tree, in order.
+template <class T = float, class Tree> std::vector<Tensor<T>> tree_leaves(const Tree& tree) {
+  std::vector<Tensor<T>> leaves;
+  detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path&) {
+    if constexpr (std::is_same_v<L, Tensor<T>>) leaves.push_back(leaf);
+  });
+  return leaves;
+}
+/// The number of elements of all tensors.
+template <class Tree> Index tree_size(const Tree& tree) {
+  Index n = 0;
+  detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path&) {
+    if constexpr (is_tensor<L>) n += leaf.size();
+  });
+  return n;
+}
+/// The Euclidean norm of all floating tensors together, a float.
+template <class Tree> Tensor<float> global_norm(const Tree& tree) {
+  Tensor<float> total;
+  detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path&) {
+    if constexpr (is_tensor<L>)
+      if constexpr (Floating<typename L::value_type>) total = total + cast<float>(sum(square(leaf)));
+  });
+  return sqrt(total);
+}
+
+namespace detail {
+template <class U, class T> struct Recast { using type = T; };
+template <class U, template <class> class Net, class T>
+  requires Floating<T>
+struct Recast<U, Net<T>> { using type = Net<U>; };
+template <class U> struct CastLeaf {
+  template <class T> auto operator()(const Tensor<T>& x) const {
+    if constexpr (Floating<T>) return cast<U>(x);
+    else return x;
+  }
+};
+}  // namespace detail
+/// Floating tensors become Tensor<U>; a struct that is a class template over the element type, Net<float>, becomes Net<U>.
+template <class U, class Tree> auto tree_cast(const Tree& tree) {
+  using Target = typename detail::Recast<U, Tree>::type;
+  detail::CastLeaf<U> f;
+  if constexpr (!is_tensor<Tree> && detail::Struct<Tree> && !std::is_same_v<Target, Tree>) {
+    auto fields = [&]<std::size_t... I>(std::index_sequence<I...>) {
+      auto from = detail::members(tree);
+      return std::tuple<decltype(tree_cast<U>(std::get<I>(from)))...>{tree_cast<U>(std::get<I>(from))...};
+    }(std::make_index_sequence<std::tuple_size_v<decltype(detail::members(tree))>>{});
+    Target out{};
+    detail::members(out) = std::move(fields);
+    return out;
+  } else {
+    return detail::map_leaves(f, tree);
+  }
+}
+
+/// Pads axis `axis` of every tensor with zeros to the next multiple of n: the padded tree, and a mask of the padded length that
+/// is true for the rows that were there. ShapeError when the leaves do not agree along the axis. `slice` is the way back.
+template <class Tree> auto pad_to_multiple(const Tree& tree, Index n, Index axis = 0) {
+  if (n < 1) fail<ShapeError>("pad_to_multiple", "cannot pad to a multiple of ", n);
+  std::optional<Index> rows;
+  detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path& path) {
+    if constexpr (is_tensor<L>) {
+      const auto size = leaf.shape()[detail::checked_axis("pad_to_multiple", axis, leaf.rank())];
+      if (rows && *rows != size) fail<ShapeError>("pad_to_multiple", "leaf ", path, " has size ", size, " along axis ", axis, ", an earlier one ", *rows);
+      rows = size;
+    }
+  });
+  const Index have = rows.value_or(0), want = (have + n - 1) / n * n;
+  auto f = [&]<class T>(const Tensor<T>& x) {
+    Axes low = Axes::filled(x.rank(), 0), high = low;
+    high[detail::checked_axis("pad_to_multiple", axis, x.rank())] = want - have;
+    return Tensor<T>(detail::pad(x.any(), low, high));
+  };
+  return std::pair(detail::map_leaves(f, tree), arange<std::int64_t>(want) < have);
+}
+
+}  // namespace spmd

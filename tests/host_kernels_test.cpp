@@ -1,0 +1,369 @@
+// The host kernels against plain loops: every item size and kind of type, odd sizes, empty arrays, NaN, strides of any sign.
+#include <gtest/gtest.h>
+#include <spmd/device/host/copy.hpp>
+#include <spmd/device/host/reduce.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using spmd::Axes;
+using spmd::Index;
+using spmd::Shape;
+namespace host = spmd::host;
+
+std::mt19937& generator() {
+  static std::mt19937 g(7);
+  return g;
+}
+std::vector<unsigned char> random_bytes(Index n) {
+  std::vector<unsigned char> out(static_cast<std::size_t>(n));
+  for (auto& b : out) b = static_cast<unsigned char>(generator()());
+  return out;
+}
+
+/// The next index of a shape in row-major order; false after the last.
+bool advance(Axes& index, const Shape& shape) {
+  for (Index d = shape.rank() - 1; d >= 0; --d) {
+    if (++index[d] < shape[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+Index offset(const Axes& index, const Axes& strides) {
+  Index o = 0;
+  for (Index d = 0; d < index.rank(); ++d) o += index[d] * strides[d];
+  return o;
+}
+
+// ---------------------------------------------------------------- copy
+
+/// A strided copy against an odometer; arrays are as large as the strides reach.
+void check_copy(const Shape& shape, const Axes& out_strides, const Axes& in_strides, Index item) {
+  SCOPED_TRACE("shape " + shape.text() + " out " + out_strides.text() + " in " + in_strides.text() + " item " + std::to_string(item));
+  const auto reach = [&](const Axes& strides, bool negative) {
+    Index r = 0;
+    for (Index d = 0; d < shape.rank(); ++d)
+      if (shape[d] > 0 && (strides[d] < 0) == negative) r += strides[d] * (shape[d] - 1);
+    return r;
+  };
+  const Index out_low = -reach(out_strides, true), in_low = -reach(in_strides, true);
+  const Index out_size = out_low + reach(out_strides, false) + 1, in_size = in_low + reach(in_strides, false) + 1;
+  const auto in = random_bytes(in_size * item);
+  auto out = random_bytes(out_size * item);
+  auto expected = out;
+  if (shape.size() > 0) {
+    Axes index = Axes::filled(shape.rank(), 0);
+    do std::memcpy(&expected[static_cast<std::size_t>((out_low + offset(index, out_strides)) * item)],
+                   &in[static_cast<std::size_t>((in_low + offset(index, in_strides)) * item)], static_cast<std::size_t>(item));
+    while (advance(index, shape));
+  }
+  host::copy_strided(out.data() + out_low * item, out_strides, in.data() + in_low * item, in_strides, shape, item);
+  EXPECT_TRUE(out == expected);
+}
+
+/// Row-major strides of `shape`, permuted: axis d of the result is axis perm[d] of the array.
+Axes permuted_strides(const Shape& result, const Axes& perm) {
+  Shape source = result;
+  for (Index d = 0; d < perm.rank(); ++d) source[perm[d]] = result[d];
+  const Axes strides = spmd::detail::strides_of(source);
+  Axes out = strides;
+  for (Index d = 0; d < perm.rank(); ++d) out[d] = strides[perm[d]];
+  return out;
+}
+
+class Items : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(HostCopy, Items, testing::Values(1, 2, 4, 8));
+
+TEST_P(Items, CopiesEmptyAndScalar) {
+  check_copy({}, {}, {}, GetParam());
+  check_copy(Shape{0}, Axes{1}, Axes{1}, GetParam());
+  check_copy({3, 0, 2}, {0, 2, 1}, {0, 2, 1}, GetParam());
+  check_copy({1, 1}, {1, 1}, {5, 7}, GetParam());
+}
+TEST_P(Items, Transposes) {
+  for (Index n : {1, 3, 5, 17, 64, 100})
+    for (Index m : {1, 2, 3, 16, 17, 33, 100}) {
+      const Shape shape{n, m};
+      check_copy(shape, spmd::detail::strides_of(shape), permuted_strides(shape, {1, 0}), GetParam());
+    }
+}
+TEST_P(Items, TransposesLarge) {
+  // Beyond the size from which results are streamed, with and without edges and aligned rows.
+  const Index n = GetParam() == 1 ? 3008 : GetParam() == 8 ? 1088 : 2112;
+  for (Index m : {n, n + 1, n + 40}) check_copy({n, m}, {m, 1}, {1, n}, GetParam());
+}
+TEST_P(Items, PermutesEveryWay) {
+  for (const Shape& shape : {Shape{3, 5, 17}, Shape{17, 2, 33}, Shape{20, 40, 1}, Shape{2, 3, 4}}) {
+    Axes perm{0, 1, 2};
+    do check_copy(shape, spmd::detail::strides_of(shape), permuted_strides(shape, perm), GetParam());
+    while (std::next_permutation(perm.begin(), perm.end()));
+  }
+  Axes perm{0, 1, 2, 3};
+  const Shape shape{3, 18, 4, 19};
+  do check_copy(shape, spmd::detail::strides_of(shape), permuted_strides(shape, perm), GetParam());
+  while (std::next_permutation(perm.begin(), perm.end()));
+}
+TEST_P(Items, Broadcasts) {
+  for (Index n : {1, 3, 17, 100, 300}) {
+    check_copy(Shape{n}, Axes{1}, Axes{0}, GetParam());
+    check_copy({n, 5}, {5, 1}, {0, 1}, GetParam());
+    check_copy({5, n}, {n, 1}, {1, 0}, GetParam());
+    check_copy({3, n, 4}, {4 * n, 4, 1}, {4, 0, 1}, GetParam());
+    check_copy({4, n, 3, 2}, {n * 6, 6, 2, 1}, {0, 1, 0, n}, GetParam());
+  }
+}
+TEST_P(Items, FlipsAndSteps) {
+  for (Index n : {1, 3, 17, 100}) {
+    check_copy(Shape{n}, Axes{1}, Axes{-1}, GetParam());
+    check_copy({n, 7}, {7, 1}, {-7, 1}, GetParam());
+    check_copy({n, 7}, {7, 1}, {7, -1}, GetParam());
+    check_copy({n, 7}, {7, 1}, {-7, -1}, GetParam());
+    check_copy({n, 7}, {-7, -1}, {-7, 1}, GetParam());
+    check_copy({n, 18}, {20, 1}, {1, -n}, GetParam());
+    check_copy({n, 18}, {18, 1}, {-1, n}, GetParam());
+    check_copy({n, 4}, {11, 2}, {9, 1}, GetParam());
+    check_copy({n, 4, 3}, {30, 7, 2}, {24, 6, 2}, GetParam());
+  }
+}
+TEST_P(Items, RandomStrides) {
+  for (int round = 0; round < 300; ++round) {
+    const auto pick = [](Index n) { return static_cast<Index>(generator()() % static_cast<unsigned>(n)); };
+    const Index rank = pick(5);
+    Shape shape;
+    Axes perm, out_strides, in_strides;
+    for (Index d = 0; d < rank; ++d) {
+      shape.push_back(1 + pick(round % 3 == 0 ? 20 : 5));
+      perm.push_back(d);
+    }
+    std::shuffle(perm.begin(), perm.end(), generator());
+    in_strides = permuted_strides(shape, perm);
+    std::shuffle(perm.begin(), perm.end(), generator());
+    out_strides = permuted_strides(shape, perm);
+    for (Index d = 0; d < rank; ++d) {
+      if (pick(4) == 0) in_strides[d] = 0;
+      if (pick(4) == 0) in_strides[d] *= -1;
+      if (pick(4) == 0) out_strides[d] *= -1;
+    }
+    check_copy(shape, out_strides, in_strides, GetParam());
+  }
+}
+TEST_P(Items, Fills) {
+  const Index item = GetParam();
+  for (Index n : {Index{0}, Index{1}, Index{3}, Index{17}, Index{64}, Index{100}, Index{1001}, host::stream_bytes + 13})
+    for (Index start : {0, 1}) {
+      const auto value = random_bytes(item);
+      std::vector<unsigned char> out(static_cast<std::size_t>((n + start + 1) * item), 1), expected = out;
+      for (Index i = 0; i < n; ++i) std::memcpy(expected.data() + (start + i) * item, value.data(), value.size());
+      host::fill(out.data() + start * item, value.data(), n, item);
+      EXPECT_TRUE(out == expected) << n;
+    }
+}
+
+// ---------------------------------------------------------------- reduce
+
+using spmd::bfloat16;
+using spmd::float16;
+
+/// Small numbers, so that integers and halves hold their sums; NaN is put in by hand.
+template <class T> std::vector<T> random_numbers(Index n, int low = -4, int high = 4) {
+  std::vector<T> out(static_cast<std::size_t>(n));
+  for (auto& x : out) {
+    const double u = std::uniform_real_distribution<double>(low, high)(generator());
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) x = static_cast<T>(u);
+    else if constexpr (host::is_half_float<T>) x = static_cast<T>(static_cast<float>(u));
+    else if constexpr (std::is_unsigned_v<T>) x = static_cast<T>(std::abs(u));
+    else x = static_cast<T>(std::lround(u));
+  }
+  return out;
+}
+template <> std::vector<bool> random_numbers<bool>(Index, int, int) = delete;  // not contiguous: see Bools
+/// An array of bool.
+struct Bools {
+  explicit Bools(Index n) : size(n), data(new bool[static_cast<std::size_t>(n + 1)]) {
+    for (Index i = 0; i < n; ++i) data[i] = generator()() % 4 == 0;
+  }
+  ~Bools() { delete[] data; }
+  Bools(const Bools&) = delete;
+  Index size;
+  bool* data;
+};
+
+template <class R> double combined(double a, double b) {
+  const std::string name = R::name;
+  if (name == "sum") return a + b;
+  if (name == "prod") return a * b;
+  if (name == "any") return a != 0 || b != 0;
+  if (name == "all") return a != 0 && b != 0;
+  if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
+  return name == "max" ? std::max(a, b) : std::min(a, b);
+}
+/// Whether x is y but for what rounding to T loses, and computing with terms of this magnitude.
+template <class T> bool near(double x, double y, double magnitude) {
+  if (std::isnan(y)) return std::isnan(x);
+  if (x == y) return true;
+  const double last = std::is_same_v<T, double> ? 1e-15 : std::is_same_v<T, float16> ? 1.0 / 2048 : std::is_same_v<T, bfloat16> ? 1.0 / 256 : 1e-7;
+  return std::abs(x - y) <= last * std::abs(y) + (std::is_same_v<T, double> ? 1e-15 : 5e-7) * magnitude;
+}
+
+template <class R, class T, class Out> void check_reduce(const T* in, const Shape& shape, const Axes& axes) {
+  SCOPED_TRACE(std::string(R::name) + " of " + shape.text() + " over " + axes.text());
+  Shape kept;
+  Axes out_strides;
+  for (Index d = 0; d < shape.rank(); ++d)
+    if (!axes.contains(d)) kept.push_back(shape[d]);
+  const Axes kept_strides = spmd::detail::strides_of(kept);
+  for (Index d = 0, k = 0; d < shape.rank(); ++d) out_strides.push_back(axes.contains(d) ? 0 : kept_strides[k++]);
+  const Index n = kept.size();
+  std::vector<double> expected(static_cast<std::size_t>(n)), size(expected);
+  std::vector<bool> seen(expected.size());
+  Axes index = Axes::filled(shape.rank(), 0);
+  if (shape.size() > 0) {
+    Index i = 0;
+    do {
+      const auto o = static_cast<std::size_t>(offset(index, out_strides));
+      const auto x = static_cast<double>(in[i++]);
+      expected[o] = seen[o] ? combined<R>(expected[o], x) : x;
+      size[o] += std::abs(x);
+      seen[o] = true;
+    } while (advance(index, shape));
+  }
+  std::unique_ptr<Out[]> out(new Out[static_cast<std::size_t>(n + 1)]);
+  host::reduce<R>(out.get(), in, shape, axes);
+  for (Index i = 0; i < n; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    const double e = seen[k] ? expected[k] : static_cast<double>(R::template identity<Out>());
+    ASSERT_TRUE(near<Out>(static_cast<double>(out[k]), e, size[k])) << i << ": " << static_cast<double>(out[k]) << " for " << e;
+  }
+}
+
+/// Every choice of axes of some shapes.
+template <class F> void for_each_reduction(F&& f) {
+  const std::vector<Shape> shapes{Shape{}, Shape{1}, Shape{3}, Shape{17}, Shape{64}, Shape{100}, Shape{0}, {3, 0}, {0, 3}, {5, 17}, {17, 5}, {64, 100}, {100, 3},
+                                  {1000, 3}, {5000, 2}, {3, 5000}, {40, 1, 33}, {5, 64, 3}, {3, 5, 17, 4}, {2, 3, 1, 5, 7}, {33, 1100}};
+  for (const auto& shape : shapes)
+    for (unsigned mask = 0; mask < 1u << shape.rank(); ++mask) {
+      Axes axes;
+      for (Index d = shape.rank() - 1; d >= 0; --d)
+        if (mask >> d & 1u) axes.push_back(d);
+      f(shape, axes);
+    }
+}
+
+template <class T> class HostReduce : public testing::Test {};
+using Numbers = testing::Types<float, double, float16, bfloat16, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t>;
+TYPED_TEST_SUITE(HostReduce, Numbers, );
+
+TYPED_TEST(HostReduce, EveryAxis) {
+  using Sum = std::conditional_t<std::is_integral_v<TypeParam> && sizeof(TypeParam) < 4, std::int32_t, TypeParam>;
+  for_each_reduction([](const Shape& shape, const Axes& axes) {
+    const auto in = random_numbers<TypeParam>(shape.size());
+    check_reduce<host::SumOf, TypeParam, Sum>(in.data(), shape, axes);
+    check_reduce<host::MaxOf, TypeParam, TypeParam>(in.data(), shape, axes);
+    check_reduce<host::MinOf, TypeParam, TypeParam>(in.data(), shape, axes);
+  });
+  for (Index n : {1, 3, 5, 17}) {
+    const auto in = random_numbers<TypeParam>(3 * n, 1, 2);
+    check_reduce<host::ProdOf, TypeParam, Sum>(in.data(), {n, 3}, {0});
+    check_reduce<host::ProdOf, TypeParam, Sum>(in.data(), {3, n}, {1});
+  }
+}
+TYPED_TEST(HostReduce, NaNWins) {
+  if constexpr (!std::is_integral_v<TypeParam>)
+    for (Index n : {1, 5, 17, 100, 600})
+      for (Index at : {Index{0}, n / 2, n - 1}) {
+        auto in = random_numbers<TypeParam>(n * 3);
+        in[static_cast<std::size_t>(at * 3 + 1)] = std::numeric_limits<TypeParam>::quiet_NaN();
+        for (const Shape& shape : {Shape{n, 3}, Shape{3, n}})
+          for (const Axes& axes : {Axes{0}, Axes{1}, Axes{0, 1}}) {
+            check_reduce<host::MaxOf, TypeParam, TypeParam>(in.data(), shape, axes);
+            check_reduce<host::MinOf, TypeParam, TypeParam>(in.data(), shape, axes);
+            check_reduce<host::SumOf, TypeParam, TypeParam>(in.data(), shape, axes);
+          }
+      }
+}
+TEST(HostReduceBool, AnyAllSum) {
+  for_each_reduction([](const Shape& shape, const Axes& axes) {
+    const Bools in(shape.size());
+    check_reduce<host::AnyOf, bool, bool>(in.data, shape, axes);
+    check_reduce<host::AllOf, bool, bool>(in.data, shape, axes);
+    check_reduce<host::MaxOf, bool, bool>(in.data, shape, axes);
+    check_reduce<host::MinOf, bool, bool>(in.data, shape, axes);
+    check_reduce<host::SumOf, bool, std::int32_t>(in.data, shape, axes);
+  });
+}
+TEST(HostReduceSum, StaysAccurate) {
+  // Equal terms are the worst: their rounding errors all have one sign.
+  const Index n = Index{1} << 24;
+  for (bool equal : {true, false}) {
+    std::vector<float> in(static_cast<std::size_t>(n), 0.1f);
+    if (!equal) for (auto& x : in) x = std::uniform_real_distribution<float>(0, 1)(generator());
+    for (const Shape& shape : {Shape{n}, Shape{n / 4, 4}, Shape{n / 256, 256}, Shape{4, n / 16, 4}}) {
+      const Index inner = shape.rank() == 1 ? 1 : shape.back(), outer = shape.rank() == 3 ? 4 : 1;
+      std::vector<double> expected(static_cast<std::size_t>(outer * inner));
+      for (Index i = 0; i < n; ++i) expected[static_cast<std::size_t>(i / (n / outer) * inner + i % inner)] += static_cast<double>(in[static_cast<std::size_t>(i)]);
+      std::vector<float> out(expected.size());
+      host::reduce<host::SumOf>(out.data(), in.data(), shape, shape.rank() == 3 ? Axes{1} : Axes{0});
+      for (std::size_t i = 0; i < out.size(); ++i) EXPECT_NEAR(static_cast<double>(out[i]) / expected[i], 1, 1e-6);
+    }
+  }
+}
+TEST(HostReduceSum, IntegersWrap) {
+  const std::vector<std::int32_t> in{std::numeric_limits<std::int32_t>::max(), 1, 1};
+  std::int32_t out = 0;
+  host::reduce<host::SumOf>(&out, in.data(), Shape{3}, Axes{0});
+  EXPECT_EQ(out, std::numeric_limits<std::int32_t>::min() + 1);
+}
+
+template <class R, class T> void check_combine(Index n, Index count) {
+  std::vector<std::vector<T>> ins;
+  std::vector<const T*> pointers;
+  for (Index c = 0; c < count; ++c) {
+    ins.push_back(random_numbers<T>(n));
+    if constexpr (!std::is_integral_v<T>)
+      if (n > 2) ins.back()[static_cast<std::size_t>(c % n)] = std::numeric_limits<T>::quiet_NaN();
+  }
+  for (const auto& in : ins) pointers.push_back(in.data());
+  using A = host::detail::Accumulator<R, T>;
+  std::vector<T> out(static_cast<std::size_t>(n + 1), T(7)), again(out);
+  host::combine<R>(out.data(), pointers.data(), count, 0, n);
+  EXPECT_TRUE(out[static_cast<std::size_t>(n)] == T(7));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+    auto e = static_cast<A>(ins[0][i]);
+    for (std::size_t c = 1; c < ins.size(); ++c) e = static_cast<A>(R::of(e, static_cast<A>(ins[c][i])));
+    const T expected = static_cast<T>(e);
+    ASSERT_TRUE(out[i] == expected || (expected != expected && out[i] != out[i])) << R::name << " " << n << " " << count << " " << i;
+  }
+  // In parts: the same bits.
+  for (Index begin = 0; begin < n; begin += 37) host::combine<R>(again.data(), pointers.data(), count, begin, std::min(n, begin + 37));
+  EXPECT_EQ(std::memcmp(out.data(), again.data(), out.size() * sizeof(T)), 0);
+}
+TYPED_TEST(HostReduce, CombinesInOrder) {
+  for (Index n : {0, 1, 3, 5, 17, 64, 100, 1000})
+    for (Index count : {1, 2, 3, 8, 64}) {
+      check_combine<host::SumOf, TypeParam>(n, count);
+      check_combine<host::MaxOf, TypeParam>(n, count);
+      check_combine<host::MinOf, TypeParam>(n, count);
+    }
+  check_combine<host::ProdOf, TypeParam>(100, 3);
+}
+TEST(HostReduceBool, Combines) {
+  const Bools a(100), b(100);
+  const bool* ins[] = {a.data, b.data};
+  bool any[100], all[100];
+  host::combine<host::AnyOf>(any, ins, 2, 0, 100);
+  host::combine<host::AllOf>(all, ins, 2, 0, 100);
+  for (Index i = 0; i < 100; ++i) {
+    EXPECT_EQ(any[i], a.data[i] || b.data[i]);
+    EXPECT_EQ(all[i], a.data[i] && b.data[i]);
+  }
+}
+
+}  // namespace
