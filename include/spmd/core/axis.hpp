@@ -115,8 +115,8 @@ inline std::string axes_in_scope() {
 /// The innermost axis of that name; AxisError when none is in scope.
 inline const Axis& find_axis(std::string_view op, Name name) {
   auto& axes = context().axes;
-  for (auto it = axes.rbegin(); it != axes.rend(); ++it)
-    if (it->name == name) return *it;
+  for (auto i = axes.size(); i-- > 0;)
+    if (axes[i].name == name) return axes[i];
   fail<AxisError>(op, "no axis named \"", *name, "\" is in scope; axes in scope: ", axes_in_scope());
 }
 /// Every name is in scope and none is there twice.

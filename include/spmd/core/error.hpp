@@ -2,6 +2,7 @@
 #pragma once
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,30 +39,36 @@ struct Timeout : Error {
 
 namespace detail {
 
-inline void append_text(std::string& out, std::string_view s) { out += s; }
-template <std::integral I> void append_text(std::string& out, I i) {
-  if constexpr (std::same_as<I, bool>) out += i ? "true" : "false";
-  else out += std::to_string(i);
-}
-template <std::floating_point F> void append_text(std::string& out, F x) { out += std::to_string(x); }
-template <class T>
-  requires requires(const T& x) { x.text(); }
-void append_text(std::string& out, const T& x) {
-  out += x.text();
-}
+/// A part of a message.
+class Text {
+ public:
+  Text(const char* s) : text_(s) {}
+  Text(std::string_view s) : text_(s) {}
+  Text(std::string s) : text_(std::move(s)) {}
+  template <std::integral I> Text(I i) : text_(std::to_string(i)) {}
+  template <std::floating_point F> Text(F x) : text_(std::to_string(x)) {}
+  template <class T>
+    requires requires(const T& x) { x.text(); }
+  Text(const T& x) : text_(x.text()) {}
+  const std::string& text() const { return text_; }
 
-/// The parts, one behind the other, as text.
-template <class... Parts> std::string concat_text(const Parts&... parts) {
+ private:
+  std::string text_;
+};
+inline std::string concat(std::initializer_list<Text> parts) {
   std::string out;
-  (append_text(out, parts), ...);
+  for (auto& part : parts) out += part.text();
   return out;
 }
+/// The parts, one behind the other, as text.
+template <class... Parts> std::string concat_text(Parts... parts) { return concat({Text(std::move(parts))...}); }
 
 }  // namespace detail
 
 /// Throws E("op: parts..."). The only place in the library that throws.
-template <class E = Error, class... Parts> [[noreturn]] void fail(std::string_view op, const Parts&... parts) {
-  throw E(detail::concat_text(op, ": ", parts...));
+template <class E> [[noreturn]] void fail_with(std::string_view op, const std::string& text) { throw E(std::string(op) + ": " + text); }
+template <class E = Error, class... Parts> [[noreturn]] void fail(std::string_view op, Parts... parts) {
+  fail_with<E>(op, detail::concat({detail::Text(std::move(parts))...}));
 }
 
 }  // namespace spmd

@@ -10,7 +10,6 @@
 #include <mutex>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include "error.hpp"
 
@@ -206,17 +205,6 @@ inline void deallocate(void* p, std::size_t bytes) noexcept {
   CentralCache::instance().give(index, block);
 #endif
 }
-
-/// The cached blocks as a standard allocator.
-template <class T> struct Pool {
-  using value_type = T;
-  Pool() = default;
-  template <class U> Pool(const Pool<U>&) noexcept {}
-  T* allocate(std::size_t n) { return static_cast<T*>(detail::allocate(n * sizeof(T))); }
-  void deallocate(T* p, std::size_t n) noexcept { detail::deallocate(p, n * sizeof(T)); }
-  friend bool operator==(const Pool&, const Pool&) { return true; }
-};
-template <class T> using List = std::vector<T, Pool<T>>;
 
 /// An object with an intrusive reference count, from the cached blocks.
 class Counted {

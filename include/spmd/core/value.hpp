@@ -1,6 +1,6 @@
 // What flows through a program, untyped: a buffer of elements, or something that stands for one.
 #pragma once
-#include "memory.hpp"
+#include "list.hpp"
 #include "shape.hpp"
 
 namespace spmd {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include "../core/primitive.hpp"
 #include "worker.hpp"
@@ -102,7 +103,7 @@ class Group {
   }
   ~Group() {
     std::lock_guard lock(meeting_.mutex);
-    std::erase(meeting_.groups, this);
+    meeting_.groups.erase_if([this](Group* g) { return g == this; });
   }
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -173,7 +174,7 @@ class Group {
     return rounds_.back().second;
   }
   void forget(const Axes& path) {
-    std::erase_if(rounds_, [&](auto& entry) { return entry.first == path; });
+    rounds_.erase_if([&](auto& entry) { return entry.first == path; });
   }
   [[noreturn]] static void raise(const Failure& failure) {
     if (failure.kind == Failure::mismatch) fail<CollectiveMismatch>("pmap", failure.message);

@@ -21,7 +21,7 @@ class Sharded final : public Value {
   }
   /// Whether each part is the whole.
   bool replicated() const { return parts[0].value->shape == shape; }
-  const Buffer& dense(std::string_view op) const override;
+  inline const Buffer& dense(std::string_view op) const override;  // inline here already: no key function, or every file that includes this would emit the class
   void keep() const override {
     for (auto& part : parts) part.value->keep();
   }

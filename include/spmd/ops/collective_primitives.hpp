@@ -119,7 +119,7 @@ class AllReduce final : public Collective {
 class AllGather final : public Collective {
  public:
   using Collective::Collective;
-  Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed) const override;
+  inline Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed) const override;
 
  protected:
   bool makes_rows() const override { return true; }

@@ -53,7 +53,7 @@ class Take final : public Primitive {
     result[0] = cts[0]->dtype->scatter_add(args[1], cts[0], args[0]->shape[axis_], axis_);
     return result;
   }
-  Batch batch(const Axis& axis, const Batch& args) const override;
+  inline Batch batch(const Axis& axis, const Batch& args) const override;
 
  private:
   const Index axis_;

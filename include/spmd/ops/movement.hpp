@@ -20,12 +20,12 @@ class Linear : public Primitive {
 
 namespace detail {
 
-Any reshape(const Any& x, const Shape& shape);
-Any transpose(const Any& x, const Axes& perm);
-Any broadcast(const Any& x, const Shape& shape);
-Any slice(const Any& x, const Axes& begin, const Shape& extent);
-Any pad(const Any& x, const Axes& low, const Axes& high);
-Any flip(const Any& x, const Axes& axes);
+inline Any reshape(const Any& x, const Shape& shape);
+inline Any transpose(const Any& x, const Axes& perm);
+inline Any broadcast(const Any& x, const Shape& shape);
+inline Any slice(const Any& x, const Axes& begin, const Shape& extent);
+inline Any pad(const Any& x, const Axes& low, const Axes& high);
+inline Any flip(const Any& x, const Axes& axes);
 
 class Reshape final : public Linear {
  public:

@@ -42,7 +42,7 @@ inline void place(const MapOptions& options, Index n, PMap::Spec& spec) {
   List<Device> all;
   if (!options.devices.empty()) {
     check_devices("pmap", options.devices);
-    all.assign(options.devices.begin(), options.devices.end());
+    all.append(options.devices.begin(), options.devices.end());
     if (here.meeting)
       for (auto& d : all)
         if (std::find(here.devices.begin(), here.devices.end(), d) == here.devices.end()) fail<DeviceError>("pmap", "the device ", d, " is not in the group of this shard, which has ", here.devices.size());
@@ -50,7 +50,7 @@ inline void place(const MapOptions& options, Index n, PMap::Spec& spec) {
     all = here.devices;
   } else {
     const auto defaults = Runtime::instance().default_devices();
-    all.assign(defaults.begin(), defaults.end());
+    all.append(defaults.begin(), defaults.end());
   }
   const auto count = static_cast<Index>(all.size());
   if (n < 1) fail<ShapeError>("pmap", "the mapped axis has size ", n, ": there is nothing to map");

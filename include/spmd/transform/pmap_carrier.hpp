@@ -47,7 +47,7 @@ class PMap final : public Carrier {
   };
   PMap(Ref<Run> r, Ref<const Program> p, Spec spec) : Carrier(std::move(r), std::move(p)), spec_(std::move(spec)) {}
 
-  Anys impl(const Anys& args) const override;
+  inline Anys impl(const Anys& args) const override;
   Ref<const Carrier> with(Ref<const Program> p) const override { return make<const PMap>(run, std::move(p), spec_); }
 
   /// What every shard saw whole, a replicated argument or a captured value, gets the sum over the shards; a result that was one
@@ -211,7 +211,7 @@ inline Anys PMap::impl(const Anys& args) const {
   const bool nested = meeting != nullptr;
   if (!nested) {
     List<Device> all;
-    for (auto& group : spec_.groups) all.insert(all.end(), group.begin(), group.end());
+    for (auto& group : spec_.groups) all.append(group.begin(), group.end());
     turn.emplace(all);
     meeting = &outermost.emplace();
   }

@@ -74,7 +74,7 @@ class Tape final : public Interpreter {
       if (traced[k]) parents.push_back(node_of(args[k]));
     for (auto& c : visits->captured) parents.push_back(node_of(c));
     record.first_parent = static_cast<Index>(parents_.size());
-    parents_.insert(parents_.end(), parents.begin(), parents.end());
+    parents_.append(parents.begin(), parents.end());
     record.pull = make<const Pull>(visits, std::move(traced), std::move(carrier), std::move(record.args), family);
     record.args.clear();
     return add(std::move(record), std::move(outs));
@@ -188,7 +188,7 @@ class Tape final : public Interpreter {
         if (v == c && node >= piece.first_node && node < piece.last_node) ct = table[static_cast<std::size_t>(node)];
       out.push_back(ct ? ct : zeros(c->dtype, c->shape));
     }
-    if (piece.first_node == 0) std::erase_if(tables_, [&](auto& t) { return t.first == pull; });
+    if (piece.first_node == 0) tables_.erase_if([&](auto& t) { return t.first == pull; });
     return out;
   }
   Anys& table_of(Id pull) {

@@ -67,6 +67,21 @@ template <int n> Lanes<std::uint16_t, n> float16_from_float(const Lanes<float, n
   return __builtin_convertvector(Bits(value | (bits >> 16 & 0x8000u)), Lanes<std::uint16_t, n>);
 }
 
+/// An integer of twice the size and the same sign.
+template <class T> auto twice() {
+  if constexpr (sizeof(T) == 1) return std::conditional_t<std::is_signed_v<T>, std::int16_t, std::uint16_t>();
+  else return std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>();
+}
+/// Lane by lane. Integers widen by steps of two, for which there are instructions; g++ 12 takes lanes apart for more.
+template <class A, int n, class T> Lanes<A, n> convert_lanes(const Lanes<T, n>& x) {
+  if constexpr (std::is_integral_v<T> && sizeof(A) >= 4 * sizeof(T)) {
+    using Next = decltype(twice<T>());
+    return convert_lanes<A, n, Next>(__builtin_convertvector(x, Lanes<Next, n>));
+  } else {
+    return __builtin_convertvector(x, Lanes<A, n>);
+  }
+}
+
 }  // namespace detail
 
 /// The n numbers from p on, as A. A bool is read as a byte, 0 or 1.
@@ -79,9 +94,9 @@ template <class A, int n, class T> Lanes<A, n> load_as(const T* p) {
     return detail::float_from_float16<n>(load_lanes<Lanes<std::uint16_t, n>>(p));
   } else if constexpr (std::is_same_v<T, bool>) {
     static_assert(sizeof(bool) == 1);
-    return __builtin_convertvector(load_lanes<Lanes<std::uint8_t, n>>(p), Lanes<A, n>);
+    return detail::convert_lanes<A, n, std::uint8_t>(load_lanes<Lanes<std::uint8_t, n>>(p));
   } else {
-    return __builtin_convertvector(load_lanes<Lanes<T, n>>(p), Lanes<A, n>);
+    return detail::convert_lanes<A, n, T>(load_lanes<Lanes<T, n>>(p));
   }
 }
 

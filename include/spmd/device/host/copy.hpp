@@ -23,7 +23,7 @@ inline void repeat(char* out, const char* value, Index bytes, Index item) {
     case 2: return repeat_items<2>(out, value, bytes);
     case 4: return repeat_items<4>(out, value, bytes);
     case 8: return repeat_items<8>(out, value, bytes);
-    case 16: return repeat_items<16>(out, value, bytes);
+    default: return repeat_items<16>(out, value, bytes);
   }
 }
 
@@ -41,7 +41,7 @@ inline void fill(void* out, const void* value, Index n, Index item) {
   std::memcpy(to, pattern, line_bytes);
   Index i = line;
   if (bytes >= stream_bytes && to_line(to) % item == 0) {
-    for (i = to_line(to); i + line <= bytes; i += line) detail::stream_lines(to + i, pattern, line);
+    for (i = to_line(to); i + line <= bytes; i += line) detail::stream_pieces(to + i, pattern, line);
     stream_end();
   } else {
     for (; i + line <= bytes; i += line) std::memcpy(to + i, pattern, line_bytes);

@@ -41,6 +41,7 @@ template <class T, std::size_t n> inline T polynomial(const T (&coefficients)[n]
 }
 template <class V, class T, std::size_t n> inline V polynomial_lanes(const T (&coefficients)[n], const V& x) {
   V p = V{} + coefficients[0];
+#pragma GCC unroll 24
   for (std::size_t i = 1; i < n; ++i) p = quick_multiply_add(p, x, V{} + coefficients[i]);
   return p;
 }
@@ -87,12 +88,13 @@ template <class T> inline void scaled_erf_inv(T* out, const T* in, Index count, 
   for (; i + n <= count; i += n) {
     const V x = load_lanes<V>(in + i), square = x * x;
     const V w = -__builtin_convertvector(log1p_lanes<Wide>(-__builtin_convertvector(square, Wide)), V);
-    const V y = polynomial_lanes(ErfInv<T>::centre, V(w - ErfInv<T>::centre_offset)) * x * scale;
-    if (all_lanes((w < ErfInv<T>::centre_end) & (square < T{1}))) {
-      store_lanes(out + i, y);
-    } else {  // seldom: 1 in 300 numbers of a uniform distribution is in the tails
-      for (int lane = 0; lane < n; ++lane) out[i + lane] = scale * erf_inv(static_cast<T>(x[lane]));
+    const auto central = (w < ErfInv<T>::centre_end) & (square < T{1});
+    V y = polynomial_lanes(ErfInv<T>::centre, V(w - ErfInv<T>::centre_offset)) * x * scale;
+    if (!all_lanes(central)) {  // seldom: 1 in 300 numbers of a uniform distribution is in the tails
+      for (int lane = 0; lane < n; ++lane)
+        if (!central[lane]) y[lane] = scale * erf_inv(static_cast<T>(x[lane]));
     }
+    store_lanes(out + i, y);
   }
   for (; i < count; ++i) out[i] = scale * erf_inv(in[i]);
 }

@@ -254,7 +254,7 @@ inline void Pending::force() const {
 /// The largest result that is computed at once: for small ones a program costs more than it saves.
 inline constexpr Index eager_size = 1024;
 
-Any stretch(const Any& x, const Shape& shape, const Axes& strides);
+inline Any stretch(const Any& x, const Shape& shape, const Axes& strides);
 
 /// One elementwise step on unsharded operands of one shape; an operand of one element goes with any shape.
 inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shape, const Any* const* args, std::size_t count) {

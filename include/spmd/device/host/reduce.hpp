@@ -99,6 +99,16 @@ template <class T, class A> struct PutOut {
   void operator()(Index i, const Register<A>& x) const { store_as<T, A, lanes_in_register<A>>(out + i, x); }
   void operator()(Index i, const A& x) const { out[i] = narrow<T>(x); }
 };
+/// Or past the cache, where a line begins at out + begin.
+template <class T, class A> struct PutStream {
+  T* out;
+  void operator()(Index i, const Register<A>& x) const {
+    T numbers[lanes_in_register<A>];
+    store_as<T, A, lanes_in_register<A>>(numbers, x);
+    stream_pieces(out + i, numbers, sizeof(numbers));
+  }
+  void operator()(Index i, const A& x) const { out[i] = narrow<T>(x); }
+};
 /// Or added to wide accumulators.
 template <class R, class A> struct PutWide {
   Wide<R, A>* wide;
@@ -226,7 +236,15 @@ template <class R, class T, class Out> void reduce(Out* out, const T* in, const 
 template <class R, class T> void combine(T* out, const T* const* ins, Index count, Index begin, Index end) {
   static_assert(!(R::rounds && std::is_same_v<T, bool>), "a sum of bool is an integer");
   using A = detail::Accumulator<R, T>;
-  detail::reduce_columns<R, A>(ins, count, begin, end, detail::PutOut<T, A>{out});
+  const Index line = static_cast<Index>(line_bytes / sizeof(T)), aligned = std::min(end, begin + to_line(out + begin) / static_cast<Index>(sizeof(T)));
+  Index from = begin;
+  if (static_cast<Index>(sizeof(T)) * (end - begin) >= stream_bytes) {
+    detail::reduce_columns<R, A>(ins, count, begin, aligned, detail::PutOut<T, A>{out});
+    from = aligned + (end - aligned) / line * line;
+    detail::reduce_columns<R, A>(ins, count, aligned, from, detail::PutStream<T, A>{out});
+    stream_end();
+  }
+  detail::reduce_columns<R, A>(ins, count, from, end, detail::PutOut<T, A>{out});
 }
 
 }  // namespace SPMD_ISA

@@ -44,13 +44,13 @@ struct MaxOf {
   static constexpr const char* name = "max";
   static constexpr bool rounds = false;
   template <class T> static T identity() { return detail::extreme<T, false>(); }
-  template <class V> static V of(const V& a, const V& b) { return (a > b) | (a != a) ? a : b; }
+  template <class V> static V of(const V& a, const V& b) { return ((a > b) | (a != a)) ? a : b; }
 };
 struct MinOf {
   static constexpr const char* name = "min";
   static constexpr bool rounds = false;
   template <class T> static T identity() { return detail::extreme<T, true>(); }
-  template <class V> static V of(const V& a, const V& b) { return (a < b) | (a != a) ? a : b; }
+  template <class V> static V of(const V& a, const V& b) { return ((a < b) | (a != a)) ? a : b; }
 };
 /// On bool, computed as bytes.
 struct AnyOf {

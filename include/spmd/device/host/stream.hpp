@@ -19,19 +19,12 @@ inline constexpr std::size_t line_bytes = 64;
 
 namespace detail {
 
-/// Whole, aligned lines.
-inline void stream_lines(void* out, const void* in, Index bytes) {
+/// Multiples of 16 bytes to where 16 divides the address. Lines must be written whole, if not at once.
+inline void stream_pieces(void* out, const void* in, Index bytes) {
 #ifdef __SSE2__
   auto* to = static_cast<__m128i*>(out);
   const auto* from = static_cast<const __m128i*>(in);
-  for (Index i = 0; i < bytes / 16; i += 4) {
-    const __m128i a = _mm_loadu_si128(from + i), b = _mm_loadu_si128(from + i + 1);
-    const __m128i c = _mm_loadu_si128(from + i + 2), d = _mm_loadu_si128(from + i + 3);
-    _mm_stream_si128(to + i, a);
-    _mm_stream_si128(to + i + 1, b);
-    _mm_stream_si128(to + i + 2, c);
-    _mm_stream_si128(to + i + 3, d);
-  }
+  for (Index i = 0; i < bytes / 16; ++i) _mm_stream_si128(to + i, _mm_loadu_si128(from + i));
 #else
   std::memcpy(out, in, static_cast<std::size_t>(bytes));
 #endif
@@ -49,7 +42,7 @@ inline void stream(void* out, const void* in, Index bytes) {
   constexpr auto line = static_cast<Index>(line_bytes);
   const Index head = to_line(out) < bytes ? to_line(out) : bytes, lines = (bytes - head) / line * line, tail = bytes - head - lines;
   if (head) std::memcpy(to, from, static_cast<std::size_t>(head));
-  detail::stream_lines(to + head, from + head, lines);
+  detail::stream_pieces(to + head, from + head, lines);
   if (tail) std::memcpy(to + head + lines, from + head + lines, static_cast<std::size_t>(tail));
 }
 

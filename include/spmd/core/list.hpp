@@ -1,0 +1,113 @@
+// A vector from the cached blocks. The standard one with an allocator costs a program some thousand template instantiations.
+#pragma once
+#include <initializer_list>
+#include <iterator>
+#include <type_traits>
+
+#include "memory.hpp"
+
+namespace spmd::detail {
+
+template <class T> class List {
+ public:
+  using value_type = T;
+
+  List() = default;
+  explicit List(std::size_t n) { resize(n); }
+  List(std::size_t n, const T& value) { resize(n, value); }
+  List(std::initializer_list<T> list) { append(list.begin(), list.end()); }
+  template <class It>
+    requires(!std::is_integral_v<It>)
+  List(It first, It last) {
+    append(first, last);
+  }
+  List(const List& other) { append(other.begin(), other.end()); }
+  List(List&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), room_(std::exchange(other.room_, 0)) {}
+  List& operator=(List other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(room_, other.room_);
+    return *this;
+  }
+  ~List() {
+    clear();
+    if (data_) deallocate(data_, room_ * sizeof(T));
+  }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+  T& back() { return data_[size_ - 1]; }
+  const T& back() const { return data_[size_ - 1]; }
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  T* begin() { return data_; }
+  T* end() { return data_ + size_; }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + size_; }
+
+  void reserve(std::size_t n) {
+    if (n <= room_) return;
+    // A block is at least 64 bytes: all of it is room.
+    const std::size_t room = SizeClass::bytes(SizeClass::of(n * sizeof(T))) / sizeof(T);
+    T* moved = static_cast<T*>(allocate(room * sizeof(T)));
+    for (std::size_t i = 0; i < size_; ++i) {
+      new (moved + i) T(std::move(data_[i]));
+      data_[i].~T();
+    }
+    if (data_) deallocate(data_, room_ * sizeof(T));
+    data_ = moved;
+    room_ = room;
+  }
+  void push_back(T value) {
+    if (size_ == room_) reserve(size_ == 0 ? 1 : 2 * size_);
+    new (data_ + size_) T(std::move(value));
+    ++size_;
+  }
+  template <class It> void append(It first, It last) {
+    reserve(size_ + static_cast<std::size_t>(std::distance(first, last)));
+    for (; first != last; ++first) push_back(*first);
+  }
+  void pop_back() { data_[--size_].~T(); }
+  void clear() {
+    while (size_) pop_back();
+  }
+  void resize(std::size_t n) {
+    while (size_ > n) pop_back();
+    reserve(n);
+    for (; size_ < n; ++size_) new (data_ + size_) T();
+  }
+  void resize(std::size_t n, const T& value) {
+    while (size_ > n) pop_back();
+    reserve(n);
+    for (; size_ < n; ++size_) new (data_ + size_) T(value);
+  }
+  /// Drops the elements for which `drop` holds.
+  template <class Drop> void erase_if(Drop drop) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (drop(data_[i])) continue;
+      if (kept != i) data_[kept] = std::move(data_[i]);
+      ++kept;
+    }
+    while (size_ > kept) pop_back();
+  }
+  bool contains(const T& value) const {
+    for (auto& x : *this)
+      if (x == value) return true;
+    return false;
+  }
+  friend bool operator==(const List& a, const List& b) {
+    if (a.size_ != b.size_) return false;
+    for (std::size_t i = 0; i < a.size_; ++i)
+      if (!(a.data_[i] == b.data_[i])) return false;
+    return true;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0, room_ = 0;
+};
+
+}  // namespace spmd::detail
