@@ -119,11 +119,12 @@ template <class F> Tensor<double> differences(F f, const Tensor<double>& x, doub
 }
 /// Whether grad(f), and the gradient of a weighted sum of it, agree with differences.
 template <class F> testing::AssertionResult second_order(F f, const Tensor<double>& x) {
-  const auto first = same(spmd::grad(f)(x), differences(f, x), 1e-6);
-  if (!first) return first << " (first order)";
+  auto result = same(spmd::grad(f)(x), differences(f, x), 1e-6);
+  if (!result) return result << " (first order)";
   const auto weights = tabulate<double>(x.shape(), [&](const At& at) { return std::cos(1.0 + static_cast<double>(ravel(at, x.shape()))); });
   const auto g = [f, weights](const Tensor<double>& y) { return spmd::sum(spmd::grad(f)(y) * weights); };
-  return same(spmd::grad(g)(x), differences(g, x), 1e-5) << " (second order)";
+  result = same(spmd::grad(g)(x), differences(g, x), 1e-5);
+  return result << " (second order)";
 }
 
 }  // namespace conformance

@@ -1,6 +1,7 @@
 // The host kernels against plain loops: every item size and kind of type, odd sizes, empty arrays, NaN, strides of any sign.
 #include <gtest/gtest.h>
 #include <spmd/device/host/copy.hpp>
+#include <spmd/device/host/gemm.hpp>
 #include <spmd/device/host/reduce.hpp>
 
 #include <cmath>
@@ -370,6 +371,75 @@ TEST(HostReduceBool, Combines) {
     EXPECT_EQ(any[i], a.data[i] || b.data[i]);
     EXPECT_EQ(all[i], a.data[i] && b.data[i]);
   }
+}
+
+// ---------------------------------------------------------------- gemm
+
+template <class T> void check_gemm(Index m, Index k, Index n, bool ta, bool tb, Index batch = 1, bool same_a = false, bool same_b = false) {
+  SCOPED_TRACE(std::to_string(m) + " " + std::to_string(k) + " " + std::to_string(n) + (ta ? " ta" : "") + (tb ? " tb" : ""));
+  const auto a = random_numbers<T>(batch * m * k, -2, 2), b = random_numbers<T>(batch * k * n, -2, 2);
+  std::vector<T> c(static_cast<std::size_t>(batch * m * n + 1), T(7));
+  const Index a_stride = same_a ? 0 : m * k, b_stride = same_b ? 0 : k * n;
+  if (batch == 1) host::gemm(c.data(), a.data(), b.data(), m, k, n, ta, tb);
+  else host::gemm_batched(c.data(), a.data(), b.data(), batch, a_stride, b_stride, m, k, n, ta, tb);
+  EXPECT_TRUE(c.back() == T(7));
+  for (Index q = 0; q < batch; ++q)
+    for (Index i = 0; i < m; ++i)
+      for (Index j = 0; j < n; ++j) {
+        double sum = 0, size = 0;
+        for (Index p = 0; p < k; ++p) {
+          const auto x = static_cast<double>(a[static_cast<std::size_t>(q * a_stride + (ta ? p * m + i : i * k + p))]);
+          const auto y = static_cast<double>(b[static_cast<std::size_t>(q * b_stride + (tb ? j * k + p : p * n + j))]);
+          sum += x * y;
+          size += std::abs(x * y);
+        }
+        const T out = c[static_cast<std::size_t>((q * m + i) * n + j)];
+        if constexpr (std::is_integral_v<T>) ASSERT_EQ(out, static_cast<T>(static_cast<std::int64_t>(sum)));
+        else ASSERT_TRUE(near<T>(static_cast<double>(out), sum, size)) << static_cast<double>(out) << " for " << sum;
+      }
+}
+
+template <class T> class HostGemm : public testing::Test {};
+TYPED_TEST_SUITE(HostGemm, Numbers, );
+
+TYPED_TEST(HostGemm, EverySizeAndOrder) {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true}) {
+      for (Index m : {1, 3, 5, 17})
+        for (Index k : {0, 1, 2, 3, 17, 64})
+          for (Index n : {1, 3, 5, 17, 100}) check_gemm<TypeParam>(m, k, n, ta, tb);
+      check_gemm<TypeParam>(0, 3, 4, ta, tb);
+      check_gemm<TypeParam>(3, 3, 0, ta, tb);
+      check_gemm<TypeParam>(64, 100, 64, ta, tb);
+      check_gemm<TypeParam>(300, 3, 2, ta, tb);
+      check_gemm<TypeParam>(1, 500, 1100, ta, tb);
+      check_gemm<TypeParam>(1100, 500, 1, ta, tb);
+      check_gemm<TypeParam>(1, 10000, 1, ta, tb);
+    }
+}
+TYPED_TEST(HostGemm, Batches) {
+  for (bool ta : {false, true})
+    for (bool same_a : {false, true})
+      for (bool same_b : {false, true}) {
+        check_gemm<TypeParam>(3, 5, 17, ta, false, 4, same_a, same_b);
+        check_gemm<TypeParam>(17, 5, 3, ta, true, 3, same_a, same_b);
+        check_gemm<TypeParam>(1, 1, 1, ta, true, 5, same_a, same_b);
+      }
+}
+TEST(HostGemmBool, IsOrOfAnds) {
+  for (Index m : {1, 3, 33})
+    for (Index k : {0, 1, 5, 64})
+      for (Index n : {1, 3, 40}) {
+        const Bools a(m * k), b(k * n);
+        Bools c(m * n);
+        host::gemm(c.data, a.data, b.data, m, k, n, false, true);
+        for (Index i = 0; i < m; ++i)
+          for (Index j = 0; j < n; ++j) {
+            bool e = false;
+            for (Index p = 0; p < k; ++p) e = e || (a.data[i * k + p] && b.data[j * k + p]);
+            ASSERT_EQ(c.data[i * n + j], e) << m << " " << k << " " << n;
+          }
+      }
 }
 
 }  // namespace

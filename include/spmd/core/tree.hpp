@@ -19,6 +19,8 @@ template <class T, std::size_t N> inline constexpr bool is_std_array<std::array<
 template <class T> concept TupleLike = is_a<T, std::tuple> || is_a<T, std::pair> || is_std_array<T>;
 template <class T> concept MapLike = is_a<T, std::map> || is_a<T, std::unordered_map>;
 template <class T> concept VectorLike = is_a<T, std::vector>;
+/// A vector of numbers is data, not a tree of them.
+template <class T> concept VectorOfTrees = VectorLike<T> && !std::is_arithmetic_v<typename T::value_type>;
 template <class T> concept OptionalLike = is_a<T, std::optional>;
 template <class T>
 concept HasMembers = requires(T& x) { x.tree_members(); } || requires(T& x) { tree_members(x); };
@@ -96,9 +98,8 @@ template <class Tree, class F> void walk(Tree& tree, F&& f, const Path& path = {
   using T = std::remove_const_t<Tree>;
   if constexpr (TupleLike<T>) {
     std::apply([&](auto&... x) { [[maybe_unused]] Index i = 0; (walk(x, f, Path{&path, i++}), ...); }, tree);
-  } else if constexpr (VectorLike<T>) {
-    if constexpr (std::is_arithmetic_v<typename T::value_type>) f(tree, path);  // a vector of numbers is data, not a tree of them
-    else for (std::size_t i = 0; i < tree.size(); ++i) walk(tree[i], f, Path{&path, static_cast<Index>(i)});
+  } else if constexpr (VectorOfTrees<T>) {
+    for (std::size_t i = 0; i < tree.size(); ++i) walk(tree[i], f, Path{&path, static_cast<Index>(i)});
   } else if constexpr (OptionalLike<T>) {
     if (tree) walk(*tree, f, path);
   } else if constexpr (MapLike<T>) {
@@ -150,12 +151,13 @@ template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree&
     if (a != b) fail<TypeError>("tree_map", "the trees differ: a container has ", a, " members in one and ", b, " in another");
   };
   if constexpr (is_a<T, std::tuple> || is_a<T, std::pair> || is_std_array<T>) {
+    auto at = [&](auto i) { return map_leaves(f, std::get<i>(tree), std::get<i>(trees)...); };
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      if constexpr (is_a<T, std::pair>) return std::pair{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
-      else if constexpr (is_std_array<T>) return std::array{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
-      else return std::tuple<decltype(map_leaves(f, std::get<I>(tree), std::get<I>(trees)...))...>{map_leaves(f, std::get<I>(tree), std::get<I>(trees)...)...};
+      if constexpr (is_a<T, std::pair>) return std::pair{at(std::integral_constant<std::size_t, I>{})...};
+      else if constexpr (is_std_array<T>) return std::array{at(std::integral_constant<std::size_t, I>{})...};
+      else return std::tuple<decltype(at(std::integral_constant<std::size_t, I>{}))...>{at(std::integral_constant<std::size_t, I>{})...};
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
-  } else if constexpr (VectorLike<T> && !std::is_arithmetic_v<typename T::value_type>) {
+  } else if constexpr (VectorOfTrees<T>) {
     (same_size(tree.size(), trees.size()), ...);
     std::vector<decltype(map_leaves(f, tree[0], trees[0]...))> out;
     out.reserve(tree.size());
@@ -179,8 +181,9 @@ template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree&
     return out;
   } else if constexpr (!is_array_leaf<T> && Struct<T>) {
     using Fields = decltype(members(tree));
+    auto at = [&](auto i) { return map_leaves(f, std::get<i>(members(tree)), std::get<i>(members(trees))...); };
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      std::tuple<decltype(map_leaves(f, std::get<I>(members(tree)), std::get<I>(members(trees))...))...> out{map_leaves(f, std::get<I>(members(tree)), std::get<I>(members(trees))...)...};
+      std::tuple<decltype(at(std::integral_constant<std::size_t, I>{}))...> out{at(std::integral_constant<std::size_t, I>{})...};
       if constexpr ((std::is_same_v<std::tuple_element_t<I, decltype(out)>, std::remove_cvref_t<std::tuple_element_t<I, Fields>>> && ...)) {
         T same = tree;
         members(same) = std::move(out);

@@ -94,13 +94,9 @@ template <class Tree, class F> void walk_with_spec(std::string_view op, std::str
     };
     if constexpr (TupleLike<T>) std::apply(fields, tree);
     else std::apply(fields, members(tree));
-  } else if constexpr (VectorLike<T>) {
-    if constexpr (std::is_arithmetic_v<typename T::value_type>) {
-      fail<TypeError>(op, what, " has a list of specs for ", path, ", which is a single value");
-    } else {
-      expect(tree.size());
-      for (std::size_t i = 0; i < tree.size(); ++i) walk_with_spec(op, what, tree[i], &spec->members[i], f, Path{&path, static_cast<Index>(i)});
-    }
+  } else if constexpr (VectorOfTrees<T>) {
+    expect(tree.size());
+    for (std::size_t i = 0; i < tree.size(); ++i) walk_with_spec(op, what, tree[i], &spec->members[i], f, Path{&path, static_cast<Index>(i)});
   } else if constexpr (MapLike<T>) {
     expect(tree.size());
     std::size_t i = 0;

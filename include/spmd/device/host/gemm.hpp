@@ -1,0 +1,171 @@
+// Matrix products, all matrices row-major: Eigen's (or, by EIGEN_USE_BLAS, the BLAS's) for what is large, loops for tiny
+// ones and for products with a vector.
+#pragma once
+#include <algorithm>
+#include <memory>
+
+#include "reduce.hpp"
+
+namespace spmd::host {
+inline namespace SPMD_ISA {
+
+template <class T> void gemm(T* c, const T* a, const T* b, Index m, Index k, Index n, bool transpose_a, bool transpose_b);
+
+namespace detail {
+
+template <class T> auto product_number() {
+  if constexpr (std::is_same_v<T, bool>) return float();  // and is a product, or a sum that is not zero
+  else return accumulator<SumOf, T>();
+}
+/// What products of T are computed in: float for 16-bit floats and bool, unsigned (so that they wrap) for integers.
+template <class T> using ProductNumber = decltype(product_number<T>());
+
+/// x[0] y[0] + ... + x[n - 1] y[n - 1], in blocks, so that long sums stay accurate.
+template <class A, class T> A dot(const T* x, const T* y, Index n) {
+  constexpr int lanes = lanes_in_register<A>;
+  constexpr Index block = terms * registers * lanes;
+  Wide<SumOf, A> total = 0;
+  Index i = 0;
+  while (i + lanes <= n) {
+    Register<A> sums[registers] = {};
+    const Index stop = std::min(n, i + block);
+    for (; i + registers * lanes <= stop; i += registers * lanes) {
+#pragma GCC unroll 8
+      for (int r = 0; r < registers; ++r) sums[r] += load_as<A, lanes>(x + i + r * lanes) * load_as<A, lanes>(y + i + r * lanes);
+    }
+    for (; i + lanes <= stop; i += lanes) sums[0] += load_as<A, lanes>(x + i) * load_as<A, lanes>(y + i);
+    for (int width = registers / 2; width > 0; width /= 2)
+      for (int r = 0; r < width; ++r) sums[r] += sums[r + width];
+    total += static_cast<Wide<SumOf, A>>(across<SumOf, A, lanes>(sums[0]));
+  }
+  A rest = 0;
+  for (; i < n; ++i) rest = static_cast<A>(rest + widen<A>(x[i]) * widen<A>(y[i]));
+  return static_cast<A>(total + static_cast<Wide<SumOf, A>>(rest));
+}
+
+/// out[j] = x[0] b[0][j] + ... + x[k - 1] b[k - 1][j] for j in [0, n): a row vector times a matrix.
+template <class A, class T> void weigh_rows(T* out, const T* x, Index x_step, const T* b, Index k, Index n) {
+  constexpr int lanes = lanes_in_register<A>;
+  constexpr Index strip = 1024, wide = registers * lanes;
+  A sums[static_cast<std::size_t>(strip)];
+  for (Index c = 0; c < n; c += strip) {  // a strip of columns and a few rows at a time: those rows' pages stay mapped
+    const Index width = std::min(strip, n - c);
+    for (Index first = 0; first < k; first += terms) {
+      const Index last = std::min(k, first + terms);
+      Index j = 0;
+      for (; j + wide <= width; j += wide) {
+        Register<A> acc[registers] = {};
+        if (first > 0) std::memcpy(acc, sums + j, sizeof(acc));
+        for (Index p = first; p < last; ++p) {
+          const A w = widen<A>(x[p * x_step]);
+          const T* row = b + p * n + c + j;
+#pragma GCC unroll 8
+          for (int r = 0; r < registers; ++r) acc[r] += w * load_as<A, lanes>(row + r * lanes);
+        }
+        std::memcpy(sums + j, acc, sizeof(acc));
+      }
+      for (; j + lanes <= width; j += lanes) {
+        Register<A> acc = {};
+        if (first > 0) acc = load_lanes<Register<A>>(sums + j);
+        for (Index p = first; p < last; ++p) acc += widen<A>(x[p * x_step]) * load_as<A, lanes>(b + p * n + c + j);
+        store_lanes(sums + j, acc);
+      }
+      if (first == 0) std::fill(sums + j, sums + width, A(0));
+      for (Index p = first; p < last && j < width; ++p) {
+        const A w = widen<A>(x[p * x_step]);
+        for (Index l = j; l < width; ++l) sums[l] = static_cast<A>(sums[l] + w * widen<A>(b[p * n + c + l]));
+      }
+    }
+    Index j = 0;
+    for (; j + lanes <= width; j += lanes) store_as<T, A, lanes>(out + c + j, load_lanes<Register<A>>(sums + j));
+    for (; j < width; ++j) out[c + j] = narrow<T>(sums[j]);
+  }
+}
+
+/// Eigen's product itself, below the expressions: those would compile each pair of storage orders three times over (as
+/// lazy, matrix-vector and matrix-matrix product; 5 s instead of 1.6), and may start OpenMP threads.
+template <class T, bool transpose_a, bool transpose_b> void multiply_large(T* c, const T* a, const T* b, Index m, Index k, Index n) {
+  namespace E = Eigen::internal;
+  constexpr int order_a = transpose_a ? Eigen::ColMajor : Eigen::RowMajor, order_b = transpose_b ? Eigen::ColMajor : Eigen::RowMajor;
+  E::gemm_blocking_space<Eigen::RowMajor, T, T, Eigen::Dynamic, Eigen::Dynamic, Eigen::Dynamic> blocking(m, n, k, 1, true);
+  std::fill_n(c, m * n, T(0));
+  E::general_matrix_matrix_product<Index, T, order_a, false, T, order_b, false, Eigen::RowMajor, 1>::run(m, n, k, a, transpose_a ? m : k, b, transpose_b ? k : n, c, 1, n, T(1), blocking, nullptr);
+}
+
+template <class T> void widen_all(float* out, const T* in, Index n) {
+  constexpr int lanes = lanes_in_register<float>;
+  Index i = 0;
+  for (; i + lanes <= n; i += lanes) store_lanes(out + i, load_as<float, lanes>(in + i));
+  for (; i < n; ++i) out[i] = widen<float>(in[i]);
+}
+
+/// Through float: b as a whole, a and c in panels of rows.
+template <class T> void multiply_widened(T* c, const T* a, const T* b, Index m, Index k, Index n, bool transpose_a, bool transpose_b) {
+  const Index panel = std::min<Index>(m, 256);
+  const auto work = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(k * n + panel * (k + n)));
+  float *const wide_b = work.get(), *const wide_a = wide_b + k * n, *const wide_c = wide_a + panel * k;
+  widen_all(wide_b, b, k * n);
+  for (Index i = 0; i < m; i += panel) {
+    const Index rows = std::min(panel, m - i);
+    if (!transpose_a) widen_all(wide_a, a + i * k, rows * k);
+    else for (Index p = 0; p < k; ++p) widen_all(wide_a + p * rows, a + p * m + i, rows);
+    gemm<float>(wide_c, wide_a, wide_b, rows, k, n, transpose_a, transpose_b);
+    T* out = c + i * n;
+    if constexpr (std::is_same_v<T, bool>) {
+      for (Index j = 0; j < rows * n; ++j) out[j] = wide_c[j] > 0;
+    } else {
+      constexpr int lanes = lanes_in_register<float>;
+      Index j = 0;
+      for (; j + lanes <= rows * n; j += lanes) store_as<T, float, lanes>(out + j, load_lanes<Register<float>>(wide_c + j));
+      for (; j < rows * n; ++j) out[j] = narrow<T>(wide_c[j]);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// c = op(a) op(b), of shapes (m, k) and (k, n): a is stored (k, m) where transpose_a, b is stored (n, k) where
+/// transpose_b. 16-bit floats are summed in float and rounded once; for bool the product is `and`, the sum `or`.
+template <class T> void gemm(T* c, const T* a, const T* b, Index m, Index k, Index n, bool transpose_a, bool transpose_b) {
+  using namespace detail;
+  using A = ProductNumber<T>;
+  if (m * n == 0) return;
+  if (k == 0) return void(std::fill_n(c, m * n, T(0)));
+  if (m * k * n <= 64) {
+    const Index a_row = transpose_a ? 1 : k, a_column = transpose_a ? m : 1, b_row = transpose_b ? 1 : n, b_column = transpose_b ? k : 1;
+    for (Index i = 0; i < m; ++i)
+      for (Index j = 0; j < n; ++j) {
+        A sum = 0;
+        for (Index p = 0; p < k; ++p) sum = static_cast<A>(sum + widen<A>(a[i * a_row + p * a_column]) * widen<A>(b[p * b_row + j * b_column]));
+        c[i * n + j] = narrow<T>(sum);
+      }
+    return;
+  }
+  if (n == 1) {
+    if (transpose_a) return weigh_rows<A>(c, b, 1, a, k, m);
+    for (Index i = 0; i < m; ++i) c[i] = narrow<T>(dot<A>(a + i * k, b, k));
+    return;
+  }
+  if (m == 1 && transpose_b) {
+    for (Index j = 0; j < n; ++j) c[j] = narrow<T>(dot<A>(a, b + j * k, k));
+    return;
+  }
+  if (m == 1 || (k <= 4 && n >= lanes_in_register<A> && !transpose_b)) {
+    for (Index i = 0; i < m; ++i) weigh_rows<A>(c + i * n, transpose_a ? a + i : a + i * k, transpose_a ? m : 1, b, k, n);
+    return;
+  }
+  if constexpr (is_half_float<T> || std::is_same_v<T, bool>) multiply_widened(c, a, b, m, k, n, transpose_a, transpose_b);
+  else if (!transpose_a && !transpose_b) multiply_large<T, false, false>(c, a, b, m, k, n);
+  else if (!transpose_b) multiply_large<T, true, false>(c, a, b, m, k, n);
+  else if (!transpose_a) multiply_large<T, false, true>(c, a, b, m, k, n);
+  else multiply_large<T, true, true>(c, a, b, m, k, n);
+}
+
+/// `batch` products. The matrices of a and of b follow each other at their strides, in elements; 0: one serves all.
+template <class T> void gemm_batched(T* c, const T* a, const T* b, Index batch, Index a_stride, Index b_stride, Index m, Index k, Index n, bool transpose_a, bool transpose_b) {
+  if (b_stride == 0 && a_stride == m * k && !transpose_a) return gemm(c, a, b, batch * m, k, n, false, transpose_b);
+  for (Index i = 0; i < batch; ++i) gemm(c + i * m * n, a + i * a_stride, b + i * b_stride, m, k, n, transpose_a, transpose_b);
+}
+
+}  // namespace SPMD_ISA
+}  // namespace spmd::host
