@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <concepts>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -87,7 +88,7 @@ testing::AssertionResult same(const Tensor<T>& x, const Shape& shape, F f, doubl
   for (Index i = 0; i < shape.size(); ++i) expected.push_back(static_cast<T>(f(unravel(i, shape))));
   return same(x, shape, expected, tolerance);
 }
-template <class T> testing::AssertionResult same(const Tensor<T>& x, const Tensor<T>& y, double tolerance = 0) {
+template <class T, std::same_as<Tensor<T>> Y> testing::AssertionResult same(const Tensor<T>& x, const Y& y, double tolerance = 0) {
   const auto values = y.to_vector();
   return same(x, y.shape(), std::vector<T>(values.begin(), values.end()), tolerance);
 }

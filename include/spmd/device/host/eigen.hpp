@@ -3,7 +3,15 @@
 #ifndef EIGEN_DONT_PARALLELIZE
 #define EIGEN_DONT_PARALLELIZE
 #endif
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push  // g++ 12 takes the "undefined" registers of its own AVX-512 intrinsics for mistakes
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <Eigen/Core>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 namespace spmd {
 
