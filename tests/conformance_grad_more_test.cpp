@@ -1,4 +1,4 @@
-// JAX's cases about gradients through psum_scatter, all_to_all and ragged_all_to_all, and in groups.
+// JAX's cases about gradients through psum_scatter and all_to_all, and in groups.
 #include "conformance.hpp"
 
 namespace {
@@ -64,19 +64,6 @@ TEST(JaxCases, case_133_groups) {
   };
   EXPECT_TRUE(same(over_i(gather)(arange<float>(4)), {4}, {40, 6, 4, 60}));
   EXPECT_TRUE(same(vmap(gather, "i")(arange<float>(4)), {4}, {40, 6, 4, 60}));
-}
-
-TEST(JaxCases, case_154_ragged_all_to_all) {
-  using I = Tensor<std::int32_t>;
-  const I in_off = array<std::int32_t>({{0, 1}, {0, 1}}), send = array<std::int32_t>({{1, 2}, {1, 1}}), out_off = array<std::int32_t>({{0, 0}, {1, 2}}), recv = array<std::int32_t>({{1, 1}, {2, 1}});
-  const auto loss = [&](D operand, D output) {
-    const auto out = over_i([](D x, D y, I a, I b, I c, I d) { return ragged_all_to_all(x, y, a, b, c, d, "i"); })(operand, output, in_off, send, out_off, recv);
-    return sum(out * reshape(arange<double>(8), {2, 4}));
-  };
-  const auto [d_operand, d_output] = grad<0, 1>(loss)(array<double>({{1, 2, 2}, {3, 4, 0}}), zeros<double>({2, 4}));
-  // Shard 0 sends to places 0 of shard 0 and 0, 1 of shard 1; shard 1 to place 1 of shard 0 and 2 of shard 1.
-  EXPECT_TRUE(same(d_operand, {2, 3}, {0, 4, 5, 1, 6, 0}));
-  EXPECT_TRUE(same(d_output, {2, 4}, {0, 0, 2, 3, 0, 0, 0, 7}));
 }
 
 }  // namespace

@@ -73,9 +73,11 @@ class Buffer final : public Value {
     return detail::Ref<Buffer>(new (memory) Buffer(shape, dtype, device, data, bytes, inside, {}));
   }
   /// A part of another buffer.
-  static Any view(const Shape& shape, const DType* dtype, const Buffer& of, Index first) {
+  static Any view(const Shape& shape, const DType* dtype, const Buffer& of, Index first) { return view(shape, dtype, of, first, of.device); }
+  /// The same as a value of another device, which can read that memory.
+  static Any view(const Shape& shape, const DType* dtype, const Buffer& of, Index first, Device device) {
     auto* data = static_cast<std::byte*>(of.data_) + first * dtype->size;
-    return Any(new (detail::allocate(sizeof(Buffer))) Buffer(shape, dtype, of.device, data, 0, false, detail::Ref<const Buffer>(of.base_ ? of.base_.get() : &of)));
+    return Any(new (detail::allocate(sizeof(Buffer))) Buffer(shape, dtype, device, data, 0, false, detail::Ref<const Buffer>(of.base_ ? of.base_.get() : &of)));
   }
 
   const Buffer& dense(std::string_view) const override { return *this; }

@@ -108,11 +108,18 @@ inline List<Device> devices_of(const Value& x) {
   }
   return list;
 }
+/// A value as one of another device. The host's devices share their memory: nothing moves.
+inline Any on_device(const Any& x, Device device) {
+  if (!sharded(*x) && devices_of(*x)[0] == device) return x;
+  return Buffer::view(x->shape, x->dtype, x->dense("device_put"), 0, device);
+}
 inline Any shard_of_value(const Any& x, Index i) {
   auto* s = as_sharded(x->primal());
   const Index n = s ? static_cast<Index>(s->parts.size()) : 1;
   if (i < -n || i >= n) fail<AxisError>("shard", "index ", i, " is out of range for ", n, " shards");
-  return s ? s->parts[static_cast<std::size_t>(i < 0 ? i + n : i)].value : x;
+  if (!s) return x;
+  auto& part = s->parts[static_cast<std::size_t>(i < 0 ? i + n : i)];
+  return on_device(part.value, part.device);
 }
 
 /// One elementwise step on operands of one shape. On equally sharded operands it runs part by part, where the parts are.

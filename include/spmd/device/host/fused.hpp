@@ -118,6 +118,7 @@ template <class Item> void stretch_tile(Item* out, const Item* base, const Shape
   }
 }
 inline void stretch_tile(void* out, const void* base, Index item, const Shape& shape, const Axes& strides, Index first, Index n) {
+  if (n == 0) return;
   auto run = [&]<class Item>(Item) { stretch_tile(static_cast<Item*>(out), static_cast<const Item*>(base), shape, strides, first, n); };
   switch (item) {
     case 1: return run(std::uint8_t{});

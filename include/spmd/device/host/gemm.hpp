@@ -1,5 +1,5 @@
-// Matrix products, all matrices row-major: Eigen's (or, by EIGEN_USE_BLAS, the BLAS's) for what is large, loops for tiny
-// ones and for products with a vector.
+// Matrix products, all matrices row-major: by Eigen (or, with EIGEN_USE_BLAS, the BLAS) for floats, by loops for integers,
+// products with a vector, and tiny ones.
 #pragma once
 #include <algorithm>
 #include <memory>
@@ -20,34 +20,39 @@ template <class T> auto product_number() {
 /// What products of T are computed in: float for 16-bit floats and bool, unsigned (so that they wrap) for integers.
 template <class T> using ProductNumber = decltype(product_number<T>());
 
-/// x[0] y[0] + ... + x[n - 1] y[n - 1], in blocks, so that long sums stay accurate.
-template <class A, class T> A dot(const T* x, const T* y, Index n) {
-  constexpr int lanes = lanes_in_register<A>;
-  constexpr Index block = terms * registers * lanes;
-  Wide<SumOf, A> total = 0;
-  Index i = 0;
-  while (i + lanes <= n) {
-    Register<A> sums[registers] = {};
-    const Index stop = std::min(n, i + block);
-    for (; i + registers * lanes <= stop; i += registers * lanes) {
+/// out[i] = a[i][0] x[0] + ... + a[i][k - 1] x[k - 1] for `rows` rows, in blocks, so that long sums stay accurate.
+template <class A, int rows, class T> void dot_rows(T* out, const T* a, const T* x, Index k) {
+  constexpr int lanes = lanes_in_register<A>, accumulators = rows == 1 ? registers : rows, columns = accumulators / rows;
+  constexpr Index step = columns * lanes, block = terms * step;
+  Wide<SumOf, A> totals[std::size_t{rows}] = {};
+  const Index whole = k / step * step;
+  for (Index first = 0; first < whole; first += block) {
+    Register<A> sums[std::size_t{accumulators}] = {};
+    for (Index p = first; p < std::min(whole, first + block); p += step)
 #pragma GCC unroll 8
-      for (int r = 0; r < registers; ++r) sums[r] += load_as<A, lanes>(x + i + r * lanes) * load_as<A, lanes>(y + i + r * lanes);
-    }
-    for (; i + lanes <= stop; i += lanes) sums[0] += load_as<A, lanes>(x + i) * load_as<A, lanes>(y + i);
-    for (int width = registers / 2; width > 0; width /= 2)
-      for (int r = 0; r < width; ++r) sums[r] += sums[r + width];
-    total += static_cast<Wide<SumOf, A>>(across<SumOf, A, lanes>(sums[0]));
+      for (int s = 0; s < accumulators; ++s) sums[s] += load_as<A, lanes>(a + s / columns * k + p + s % columns * lanes) * load_as<A, lanes>(x + p + s % columns * lanes);
+#pragma GCC unroll 8
+    for (int s = 0; s < accumulators; ++s) totals[s / columns] += static_cast<Wide<SumOf, A>>(across<SumOf, A, lanes>(sums[s]));
   }
-  A rest = 0;
-  for (; i < n; ++i) rest = static_cast<A>(rest + widen<A>(x[i]) * widen<A>(y[i]));
-  return static_cast<A>(total + static_cast<Wide<SumOf, A>>(rest));
+  for (int r = 0; r < rows; ++r) {
+    A rest = 0;
+    for (Index p = whole; p < k; ++p) rest = static_cast<A>(rest + widen<A>(a[r * k + p]) * widen<A>(x[p]));
+    out[r] = narrow<T>(static_cast<A>(totals[r] + static_cast<Wide<SumOf, A>>(rest)));
+  }
 }
 
-/// out[j] = x[0] b[0][j] + ... + x[k - 1] b[k - 1][j] for j in [0, n): a row vector times a matrix.
+/// out = a x, for a of shape (m, k).
+template <class A, class T> void multiply_by_vector(T* out, const T* a, const T* x, Index m, Index k) {
+  Index i = 0;
+  for (; i + registers <= m; i += registers) dot_rows<A, registers>(out + i, a + i * k, x, k);
+  for (; i < m; ++i) dot_rows<A, 1>(out + i, a + i * k, x, k);
+}
+
+/// out = x b, for b of shape (k, n) and the elements of x a step apart.
 template <class A, class T> void weigh_rows(T* out, const T* x, Index x_step, const T* b, Index k, Index n) {
   constexpr int lanes = lanes_in_register<A>;
   constexpr Index strip = 1024, wide = registers * lanes;
-  A sums[static_cast<std::size_t>(strip)];
+  A sums[static_cast<std::size_t>(strip + lanes)];
   for (Index c = 0; c < n; c += strip) {  // a strip of columns and a few rows at a time: those rows' pages stay mapped
     const Index width = std::min(strip, n - c);
     for (Index first = 0; first < k; first += terms) {
@@ -62,23 +67,40 @@ template <class A, class T> void weigh_rows(T* out, const T* x, Index x_step, co
 #pragma GCC unroll 8
           for (int r = 0; r < registers; ++r) acc[r] += w * load_as<A, lanes>(row + r * lanes);
         }
-        std::memcpy(sums + j, acc, sizeof(acc));
+        if (last < k) std::memcpy(sums + j, acc, sizeof(acc));
+        else
+#pragma GCC unroll 8
+          for (int r = 0; r < registers; ++r) store_as<T, A, lanes>(out + c + j + r * lanes, acc[r]);
       }
-      for (; j + lanes <= width; j += lanes) {
+      for (; j < width; j += lanes) {
+        // A register that reaches over the end of a row reads on in the next; only the last rows have none.
+        const Index inside = k * n < c + j + lanes ? 0 : (k * n - c - j - lanes) / n + 1, safe = std::clamp(inside, first, last);
         Register<A> acc = {};
         if (first > 0) acc = load_lanes<Register<A>>(sums + j);
-        for (Index p = first; p < last; ++p) acc += widen<A>(x[p * x_step]) * load_as<A, lanes>(b + p * n + c + j);
+        for (Index p = first; p < safe; ++p) acc += widen<A>(x[p * x_step]) * load_as<A, lanes>(b + p * n + c + j);
         store_lanes(sums + j, acc);
-      }
-      if (first == 0) std::fill(sums + j, sums + width, A(0));
-      for (Index p = first; p < last && j < width; ++p) {
-        const A w = widen<A>(x[p * x_step]);
-        for (Index l = j; l < width; ++l) sums[l] = static_cast<A>(sums[l] + w * widen<A>(b[p * n + c + l]));
+        const Index stop = std::min(width, j + lanes);
+        for (Index p = safe; p < last; ++p)
+          for (Index l = j; l < stop; ++l) sums[l] = static_cast<A>(sums[l] + widen<A>(x[p * x_step]) * widen<A>(b[p * n + c + l]));
+        for (Index l = j; l < stop && last == k; ++l) out[c + l] = narrow<T>(sums[l]);
       }
     }
-    Index j = 0;
-    for (; j + lanes <= width; j += lanes) store_as<T, A, lanes>(out + c + j, load_lanes<Register<A>>(sums + j));
-    for (; j < width; ++j) out[c + j] = narrow<T>(sums[j]);
+  }
+}
+
+/// Integers, for which Eigen has hardly any packets: row by row.
+template <class T> void multiply_integers(T* c, const T* a, const T* b, Index m, Index k, Index n, bool transpose_a, bool transpose_b) {
+  using A = ProductNumber<T>;
+  if (!transpose_b) {
+    for (Index i = 0; i < m; ++i) weigh_rows<A>(c + i * n, transpose_a ? a + i : a + i * k, transpose_a ? m : 1, b, k, n);
+  } else if (!transpose_a) {
+    for (Index i = 0; i < m; ++i) multiply_by_vector<A>(c + i * n, b, a + i * k, n, k);
+  } else {
+    const auto column = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(m));
+    for (Index j = 0; j < n; ++j) {
+      weigh_rows<A>(column.get(), b + j * k, 1, a, k, m);
+      for (Index i = 0; i < m; ++i) c[i * n + j] = column[static_cast<std::size_t>(i)];
+    }
   }
 }
 
@@ -141,20 +163,17 @@ template <class T> void gemm(T* c, const T* a, const T* b, Index m, Index k, Ind
       }
     return;
   }
-  if (n == 1) {
-    if (transpose_a) return weigh_rows<A>(c, b, 1, a, k, m);
-    for (Index i = 0; i < m; ++i) c[i] = narrow<T>(dot<A>(a + i * k, b, k));
-    return;
-  }
-  if (m == 1 && transpose_b) {
-    for (Index j = 0; j < n; ++j) c[j] = narrow<T>(dot<A>(a, b + j * k, k));
-    return;
-  }
+  if (m == 1 || k == 1) transpose_a = false;  // a vector lies the same either way
+  if (n == 1 || k == 1) transpose_b = false;
+  if (n == 1 && !transpose_a) return multiply_by_vector<A>(c, a, b, m, k);
+  if (n == 1) return weigh_rows<A>(c, b, 1, a, k, m);
+  if (m == 1 && transpose_b) return multiply_by_vector<A>(c, b, a, n, k);
   if (m == 1 || (k <= 4 && n >= lanes_in_register<A> && !transpose_b)) {
     for (Index i = 0; i < m; ++i) weigh_rows<A>(c + i * n, transpose_a ? a + i : a + i * k, transpose_a ? m : 1, b, k, n);
     return;
   }
   if constexpr (is_half_float<T> || std::is_same_v<T, bool>) multiply_widened(c, a, b, m, k, n, transpose_a, transpose_b);
+  else if constexpr (std::is_integral_v<T>) multiply_integers(c, a, b, m, k, n, transpose_a, transpose_b);
   else if (!transpose_a && !transpose_b) multiply_large<T, false, false>(c, a, b, m, k, n);
   else if (!transpose_b) multiply_large<T, true, false>(c, a, b, m, k, n);
   else if (!transpose_a) multiply_large<T, false, true>(c, a, b, m, k, n);
