@@ -8,7 +8,11 @@
 #pragma once
 #include "ops/collective.hpp"
 #include "ops/functions.hpp"
+#include "ops/random.hpp"
+#include "transform/control.hpp"
+#include "transform/custom.hpp"
 #include "transform/grad.hpp"
 #include "transform/pmap.hpp"
+#include "transform/shard_map.hpp"
 #include "transform/tree.hpp"
 #include "transform/vmap.hpp"

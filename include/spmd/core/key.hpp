@@ -18,8 +18,11 @@ class Key {
     return s;
   }
   Index size() const { return shape().size(); }
-  /// The i-th key of the leading axis.
-  Key operator[](Index i) const { return from_words(words_[i]); }
+  /// The i-th key of the leading axis; negative counts from the end; AxisError when out of range, or of a single key.
+  Key operator[](Index i) const {
+    if (words_.rank() < 2) fail<AxisError>("operator[]", "a single key has no leading axis: split it first");
+    return from_words(words_[i]);
+  }
 
   const Tensor<std::uint32_t>& words() const { return words_; }
   static Key from_words(Tensor<std::uint32_t> words) {

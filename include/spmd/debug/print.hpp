@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "../core/tensor.hpp"
 #include "../device/host/eigen.hpp"
 #include "../device/sharding.hpp"
 
@@ -245,7 +246,7 @@ template <class T> std::ostream& operator<<(std::ostream& out, const Tensor<T>& 
     else cells = detail::format_numbers(numbers, detail::wants_exponent(shown));
   } else {
     for (auto i : text.shown()) {
-      if constexpr (std::same_as<T, bool>) cells.push_back(p[i] ? "true" : "false");
+      if constexpr (std::same_as<T, bool>) cells.push_back(!p[i] ? "false" : x.rank() == 0 ? "true" : " true");
       else cells.push_back(std::to_string(p[i]));
     }
     cells = detail::align_right(std::move(cells));

@@ -74,6 +74,15 @@ class Carrier : public detail::Counted {
   /// Runs on all lanes at once.
   virtual Batch batch(detail::Batcher& batcher, const Batch& args) const = 0;
 
+  /// How a tape treats a program that it must not look into: it runs `forward`, which returns the results and then what it keeps,
+  /// and later `backward`, from what was kept and the cotangents of the results to those of the args. Without a backward program
+  /// the forward one is run again, and differentiated then.
+  struct Opaque {
+    detail::Ref<const detail::Program> forward, backward;
+    const std::size_t* results = nullptr;  // how many there are; known once forward has run
+  };
+  virtual const Opaque* opaque() const { return nullptr; }
+
   const detail::Ref<detail::Run> run;
   const detail::Ref<const detail::Program> program;
 };

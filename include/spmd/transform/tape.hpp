@@ -24,8 +24,11 @@ class Tape final : public Interpreter {
   };
 
   explicit Tape(Id f) : Interpreter(f) {}
+  /// A copy that records nothing: programs run under it on the values behind the tracers of `owner`.
+  Tape(Id f, Tape* owner) : Interpreter(f), silent_for_(owner) {}
 
   Anys process(Ref<const Primitive> prim, const Anys& args) override {
+    if (silent_for_) return process_silently(std::move(prim), args);
     Record record;
     bool traced = resolve(args, record);
     Anys outs;
@@ -56,6 +59,8 @@ class Tape final : public Interpreter {
   }
 
   Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
+    if (silent_for_) return interpret(std::move(carrier), seen_through(args));
+    if (carrier->opaque()) return carry_opaque(std::move(carrier), args);
     Record record;
     const bool any = resolve(args, record);
     List<char> traced;
@@ -75,7 +80,7 @@ class Tape final : public Interpreter {
     for (auto& c : visits->captured) parents.push_back(node_of(c));
     record.first_parent = static_cast<Index>(parents_.size());
     parents_.append(parents.begin(), parents.end());
-    record.pull = make<const Pull>(visits, std::move(traced), std::move(carrier), std::move(record.args), family);
+    record.pull = make<const PlacesPull>(visits, std::move(traced), std::move(carrier), std::move(record.args), family);
     record.args.clear();
     return add(std::move(record), std::move(outs));
   }
@@ -125,10 +130,16 @@ class Tape final : public Interpreter {
       fail("grad", "the backward run came to a new place");
     }
   };
-  class Pull final : public Counted {
+  /// A backward run that is no primitive's rule.
+  class Pull : public Counted {
    public:
-    Pull(Ref<Visits> v, List<char> t, Ref<const Carrier> c, Anys a, Id f) : visits_(std::move(v)), traced_(std::move(t)), carrier_(std::move(c)), args_(std::move(a)), family_(f) {}
-    Anys operator()(const Anys& cts, Id pull) const {
+    virtual Anys operator()(const Anys& cts, Id pull) const = 0;
+  };
+  /// Of a carrier: back to its places.
+  class PlacesPull final : public Pull {
+   public:
+    PlacesPull(Ref<Visits> v, List<char> t, Ref<const Carrier> c, Anys a, Id f) : visits_(std::move(v)), traced_(std::move(t)), carrier_(std::move(c)), args_(std::move(a)), family_(f) {}
+    Anys operator()(const Anys& cts, Id pull) const override {
       auto back = program_of([visits = visits_, pull, run = carrier_->run, id = family_](Index place, const Anys& a) {
         auto& tape = run->local<Tape>(id, place, []() -> Ref<Interpreter> { fail("grad", "the backward run came to a new place"); });
         return tape.revisit(*visits, place, a, pull);
@@ -143,6 +154,104 @@ class Tape final : public Interpreter {
     const Anys args_;
     const Id family_;
   };
+
+  /// Of a program that is not looked into: its own backward program, or the forward one again, differentiated now.
+  class OpaquePull final : public Pull {
+   public:
+    OpaquePull(Ref<const Carrier> c, Anys k, Anys a, List<char> t, Anys captured, Id f) : carrier_(std::move(c)), kept_(std::move(k)), args_(std::move(a)), traced_(std::move(t)), captured_(std::move(captured)), family_(f) {}
+    Anys operator()(const Anys& cts, Id) const override {
+      auto& opaque = *carrier_->opaque();
+      Anys out;
+      if (opaque.backward) {
+        Anys in = kept_;
+        in.append(cts.begin(), cts.end());
+        auto silent = make<Tape>(family_, nullptr);
+        silent->silent_for_ = silent.get();
+        InterpreterScope scope(silent.get());
+        const auto all = (*opaque.backward)(0, in);
+        for (std::size_t k = 0; k < traced_.size(); ++k)
+          if (traced_[k]) out.push_back(silent->seen_through(all[k]));
+        out.resize(out.size() + captured_.size());
+        return out;
+      }
+      auto again = make<Tape>(family_);
+      Anys in;
+      for (auto& x : args_) in.push_back(again->input(x));
+      Anys outs;
+      {
+        InterpreterScope scope(again.get());
+        outs = (*opaque.forward)(0, in);
+      }
+      const auto table = again->pull(outs, cts, again->nodes_.size());
+      for (std::size_t k = 0; k < args_.size(); ++k)
+        if (traced_[k]) out.push_back(table[k]);
+      for (auto& c : captured_) {
+        Any ct;
+        for (auto& [v, node] : again->captured_)
+          if (v == c) ct = table[static_cast<std::size_t>(node)];
+        out.push_back(ct);
+      }
+      return out;
+    }
+
+   private:
+    const Ref<const Carrier> carrier_;
+    const Anys kept_, args_;
+    const List<char> traced_;
+    const Anys captured_;
+    const Id family_;
+  };
+  Anys carry_opaque(Ref<const Carrier> carrier, const Anys& args) {
+    Record record;
+    resolve(args, record);
+    List<char> traced;
+    List<Index> parents;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      const auto node = parents_[static_cast<std::size_t>(record.first_parent) + k];
+      traced.push_back(node != Needed::never);
+      if (traced.back()) parents.push_back(node);
+    }
+    parents_.resize(static_cast<std::size_t>(record.first_parent));
+    auto silent = make<Tape>(family, this);
+    Anys outs;
+    {
+      InterpreterScope scope(silent.get());
+      outs = silent->seen_through((*carrier->opaque()->forward)(0, record.args));
+    }
+    Anys kept;
+    const auto results = carrier->opaque()->results ? *carrier->opaque()->results : outs.size();
+    for (std::size_t k = results; k < outs.size(); ++k) kept.push_back(outs[k]);
+    outs.resize(results);
+    if (parents.empty() && silent->seen_.empty() && !silent->met_) return outs;
+    for (auto& c : silent->seen_) parents.push_back(node_of(c));
+    record.first_parent = static_cast<Index>(parents_.size());
+    parents_.append(parents.begin(), parents.end());
+    record.pull = make<const OpaquePull>(std::move(carrier), std::move(kept), std::move(record.args), std::move(traced), silent->seen_, family);
+    record.args.clear();
+    return add(std::move(record), std::move(outs));
+  }
+  Anys process_silently(Ref<const Primitive> prim, const Anys& args) {
+    const auto values = seen_through(args);
+    if (!prim->meets()) return interpret(std::move(prim), values);
+    met_ = true;  // the run again will meet again, on every shard
+    marks().push_back({level, true});
+    struct Pop {
+      ~Pop() { marks().pop_back(); }
+    } pop;
+    return interpret(std::move(prim), values);
+  }
+  /// The value behind a tracer of the owner, or of a copy around it; each is remembered once.
+  Any seen_through(const Any& x) {
+    auto* t = tracer(x);
+    if (!t) return x;
+    if (std::find(seen_.begin(), seen_.end(), x) == seen_.end()) seen_.push_back(x);
+    return t->value;
+  }
+  Anys seen_through(const Anys& xs) {
+    Anys out;
+    for (auto& x : xs) out.push_back(seen_through(x));
+    return out;
+  }
 
   Anys visit(Visits& visits, Index place, const List<char>& traced, const Anys& args, const Program& program) {
     Piece piece;
@@ -260,6 +369,9 @@ class Tape final : public Interpreter {
     return outs;
   }
 
+  Tape* silent_for_ = nullptr;
+  Anys seen_;         // of a silent copy: the tracers that its program captured,
+  bool met_ = false;  // and whether it met other shards
   List<Record> records_;
   Anys nodes_;                              // their values
   List<Index> parents_;                     // of all records, one behind the other

@@ -79,24 +79,31 @@ template <class V> inline V log1p_lanes(const V& x) {
   return k * 6.93147180369123816490e-01 - ((half_square - (s * (half_square + series) + k * 1.90821492927058770002e-10)) - f);
 }
 
-/// out[i] = scale * erf_inv(in[i]), each step rounded to T. In place is allowed.
+/// scale * erf_inv(x), each step rounded to T.
+template <class V, class T> inline V scaled_erf_inv_lanes(const V& x, T scale) {
+  constexpr int n = sizeof(V) / sizeof(T);
+  using Wide = Lanes<double, n>;
+  const V square = x * x;
+  const V w = -__builtin_convertvector(log1p_lanes<Wide>(-__builtin_convertvector(square, Wide)), V);
+  const auto central = (w < ErfInv<T>::centre_end) & (square < T{1});
+  V y = polynomial_lanes(ErfInv<T>::centre, V(w - ErfInv<T>::centre_offset)) * x * scale;
+  if (!all_lanes(central)) {  // seldom: 1 in 300 numbers of a uniform distribution is in the tails
+    for (int lane = 0; lane < n; ++lane)
+      if (!central[lane]) y[lane] = scale * erf_inv(static_cast<T>(x[lane]));
+  }
+  return y;
+}
+/// out[i] = scale * erf_inv(in[i]). In place is allowed. A result does not depend on its place: the rest of the array is computed in lanes, too.
 template <class T> inline void scaled_erf_inv(T* out, const T* in, Index count, T scale) {
   constexpr int n = lane_bytes / static_cast<int>(sizeof(double));
   using V = Lanes<T, n>;
-  using Wide = Lanes<double, n>;
   Index i = 0;
-  for (; i + n <= count; i += n) {
-    const V x = load_lanes<V>(in + i), square = x * x;
-    const V w = -__builtin_convertvector(log1p_lanes<Wide>(-__builtin_convertvector(square, Wide)), V);
-    const auto central = (w < ErfInv<T>::centre_end) & (square < T{1});
-    V y = polynomial_lanes(ErfInv<T>::centre, V(w - ErfInv<T>::centre_offset)) * x * scale;
-    if (!all_lanes(central)) {  // seldom: 1 in 300 numbers of a uniform distribution is in the tails
-      for (int lane = 0; lane < n; ++lane)
-        if (!central[lane]) y[lane] = scale * erf_inv(static_cast<T>(x[lane]));
-    }
-    store_lanes(out + i, y);
-  }
-  for (; i < count; ++i) out[i] = scale * erf_inv(in[i]);
+  for (; i + n <= count; i += n) store_lanes(out + i, scaled_erf_inv_lanes(load_lanes<V>(in + i), scale));
+  if (i == count) return;
+  T rest[n] = {};
+  for (int lane = 0; i + lane < count; ++lane) rest[lane] = in[i + lane];
+  store_lanes(rest, scaled_erf_inv_lanes(load_lanes<V>(rest), scale));
+  for (int lane = 0; i + lane < count; ++lane) out[i + lane] = rest[lane];
 }
 template <class T> inline void erf_inv(T* out, const T* in, Index count) { scaled_erf_inv(out, in, count, T{1}); }
 

@@ -10,32 +10,32 @@ inline namespace SPMD_ISA {
 namespace detail {
 
 inline constexpr int wide_lanes = lane_bytes / static_cast<int>(sizeof(double));
-using Wide = Lanes<double, wide_lanes>;
-using Narrow = Lanes<float, wide_lanes>;
+using Doubles = Lanes<double, wide_lanes>;
+using Floats = Lanes<float, wide_lanes>;
 
 // Logarithms are taken in double, whatever T: rounded to float they are correct but for one in 2^28.
-template <class T> Wide widened(const T* p) {
-  if constexpr (is_half_float<T>) return __builtin_convertvector((load_as<float, wide_lanes>(p)), Wide);
+template <class T> Doubles widened(const T* p) {
+  if constexpr (is_half_float<T>) return __builtin_convertvector((load_as<float, wide_lanes>(p)), Doubles);
   else return load_as<double, wide_lanes>(p);
 }
-template <class T> void store_narrowed(T* p, const Wide& x) {
-  if constexpr (is_half_float<T>) store_as<T, float, wide_lanes>(p, __builtin_convertvector(x, Narrow));
+template <class T> void store_narrowed(T* p, const Doubles& x) {
+  if constexpr (is_half_float<T>) store_as<T, float, wide_lanes>(p, __builtin_convertvector(x, Floats));
   else store_as<T, double, wide_lanes>(p, x);
 }
 /// As a step computed in T leaves it.
-template <class T> Wide rounded(const Wide& x) {
+template <class T> Doubles rounded(const Doubles& x) {
   T stored[wide_lanes];
   store_narrowed(stored, x);
   return widened(stored);
 }
 /// log(x) for 0 < x that are not subnormal: x = 2^k m with 1/2 <= m < 1, and m - 1 is exact.
-inline Wide log_lanes(const Wide& x) {
+inline Doubles log_lanes(const Doubles& x) {
   using Bits = Lanes<std::uint64_t, wide_lanes>;
   constexpr std::uint64_t mantissa = 0x000FFFFFFFFFFFFF, half = 0x3FE0000000000000;
   constexpr std::uint64_t magic = 0x4338000000000000;  // 1.5 * 2^52: small integers added to its bits appear in its value
   const Bits bits = std::bit_cast<Bits>(x), scaled = (bits & mantissa) | half, exponent = (bits >> 52) + (magic - 1022);
-  const Wide k = std::bit_cast<Wide>(exponent) - 0x1.8p52;
-  return k * 0.693147180559945309417 + log1p_lanes<Wide>(std::bit_cast<Wide>(scaled) - 1.0);
+  const Doubles k = std::bit_cast<Doubles>(exponent) - 0x1.8p52;
+  return k * 0.693147180559945309417 + log1p_lanes<Doubles>(std::bit_cast<Doubles>(scaled) - 1.0);
 }
 /// Where uniform numbers of (-1, 1) begin: the number above -1. Then all of them are odd multiples of half an ulp of 1, and none is 0.
 template <class T> T above_minus_one() { return static_cast<T>(std::ldexp(1.0f, -std::numeric_limits<T>::digits) - 1.0); }
@@ -57,20 +57,20 @@ template <class T, class Step> void from_uniform(T* out, std::uint32_t k0, std::
 /// count exponentially distributed numbers: -log1p(-f), f uniform on [0, 1).
 template <class T> void exponential(T* out, std::uint32_t k0, std::uint32_t k1, Index count) {
   using namespace detail;
-  from_uniform(out, k0, k1, count, static_cast<T>(0.0f), static_cast<T>(1.0f), [](const Wide& f) { return Wide(0.0 - log1p_lanes<Wide>(-f)); });
+  from_uniform(out, k0, k1, count, static_cast<T>(0.0f), static_cast<T>(1.0f), [](const Doubles& f) { return Doubles(0.0 - log1p_lanes<Doubles>(-f)); });
 }
 /// count numbers of Laplace's distribution: sign(u) log1p(-|u|), u uniform on (-1, 1).
 template <class T> void laplace(T* out, std::uint32_t k0, std::uint32_t k1, Index count) {
   using namespace detail;
-  from_uniform(out, k0, k1, count, above_minus_one<T>(), static_cast<T>(1.0f), [](const Wide& u) {
-    const Wide logarithm = log1p_lanes<Wide>(u < 0.0 ? u : -u);
-    return Wide(u < 0.0 ? -logarithm : logarithm);
+  from_uniform(out, k0, k1, count, above_minus_one<T>(), static_cast<T>(1.0f), [](const Doubles& u) {
+    const Doubles logarithm = log1p_lanes<Doubles>(u < 0.0 ? u : -u);
+    return Doubles(u < 0.0 ? -logarithm : logarithm);
   });
 }
 /// count numbers of Gumbel's distribution: -log(-log(u)), u uniform on [tiny, 1), tiny the smallest normal number.
 template <class T> void gumbel(T* out, std::uint32_t k0, std::uint32_t k1, Index count) {
   using namespace detail;
-  from_uniform(out, k0, k1, count, std::numeric_limits<T>::min(), static_cast<T>(1.0f), [](const Wide& u) { return Wide(-log_lanes(rounded<T>(-log_lanes(u)))); });
+  from_uniform(out, k0, k1, count, std::numeric_limits<T>::min(), static_cast<T>(1.0f), [](const Doubles& u) { return Doubles(-log_lanes(rounded<T>(-log_lanes(u)))); });
 }
 /// The same from twice as many bits, which reaches further up: elements j and count + j of the uniform numbers make one small x, and
 /// -log(-log1p(-x)) is the sample.
@@ -85,9 +85,9 @@ template <class T> void gumbel_high(T* out, std::uint32_t k0, std::uint32_t k1, 
     uniform(high, k0, k1, static_cast<std::uint64_t>(i), whole, zero, one);
     uniform(low, k0, k1, static_cast<std::uint64_t>(count + i), whole, zero, one);
     for (Index k = 0; k < whole; k += wide_lanes) {
-      const Wide h = widened(high + k), sum = rounded<T>(rounded<T>(h + unit * widened(low + k)) + tiny);
-      const Wide x = h < 0.5 ? sum : h;
-      store_narrowed(high + k, Wide(-log_lanes(rounded<T>(-log1p_lanes<Wide>(-x)))));
+      const Doubles h = widened(high + k), sum = rounded<T>(rounded<T>(h + unit * widened(low + k)) + tiny);
+      const Doubles x = h < 0.5 ? sum : h;
+      store_narrowed(high + k, Doubles(-log_lanes(rounded<T>(-log1p_lanes<Doubles>(-x)))));
     }
     std::copy_n(high, n, out + i);
   }

@@ -1,0 +1,138 @@
+// Functions whose derivative is another program: the user's own, or the function again.
+#pragma once
+#include "control.hpp"
+#include "grad.hpp"
+
+namespace spmd {
+namespace detail {
+
+/// A program in one place that tapes do not look into (see Carrier::Opaque).
+class OpaqueCarrier final : public Carrier {
+ public:
+  OpaqueCarrier(Ref<Run> r, Ref<const Program> p, Opaque o, Ref<const Counted> keep) : Carrier(std::move(r), std::move(p)), opaque_(std::move(o)), keep_(std::move(keep)) {}
+  const Opaque* opaque() const override { return &opaque_; }
+  Anys impl(const Anys& args) const override { return (*program)(0, args); }
+  Ref<const Carrier> with(Ref<const Program> p) const override { return make<const OpaqueCarrier>(run, std::move(p), opaque_, keep_); }
+  Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", "an opaque program has its own backward run"); }
+  Batch batch(Batcher& batcher, const Batch& args) const override {
+    List<char> mapped;
+    Anys values;
+    for (auto& a : args) {
+      mapped.push_back(a.mapped);
+      values.push_back(a.value);
+    }
+    auto found = make<Batcher::Mapped>();
+    auto enter = [&](const Ref<const Program>& p, List<char> which, const Ref<Batcher::Mapped>& into) { return Batcher::entering(run, batcher.copy(), std::move(which), p, into); };
+    Opaque opaque = opaque_;
+    opaque.forward = enter(opaque_.forward, mapped, found);
+    if (opaque_.backward) {
+      // What was kept, and the cotangents, are lanes; an argument that all lanes share gets the sum.
+      auto unused = make<Batcher::Mapped>();
+      opaque.backward = program_of([backward = opaque_.backward, run = run, spec = batcher.copy(), mapped, unused](Index place, const Anys& in) {
+        auto out = (*Batcher::entering(run, spec, List<char>(in.size(), 1), backward, unused))(place, in);
+        for (std::size_t k = 0; k < out.size(); ++k)
+          if (!mapped[k] && out[k]->dtype->sum) out[k] = out[k]->dtype->sum(out[k], Axes{0});
+        return out;
+      });
+    }
+    auto outs = interpret(make<const OpaqueCarrier>(run, enter(program, mapped, found), std::move(opaque), keep_), values);
+    Batch result;
+    for (std::size_t k = 0; k < outs.size(); ++k) {
+      const bool varies = found->outs[k] != 0;
+      result.push_back({varies ? std::move(outs[k]) : row(outs[k], 0, 0), varies});
+    }
+    return result;
+  }
+
+ private:
+  const Opaque opaque_;
+  const Ref<const Counted> keep_;
+};
+
+/// What a kept program knows of the trees around it.
+template <class Out> struct KeptTrees final : Counted {
+  std::optional<Out> out;
+  std::size_t results = 0;
+};
+template <class Out> Out finish_opaque(const KeptTrees<Out>& trees, const Anys& outs) {
+  Out out = *trees.out;
+  auto* next = outs.data();
+  refill(out, next);
+  return out;
+}
+template <class... Args> std::tuple<Args...> with_values(std::tuple<Args...> args, const Anys& leaves, std::size_t skip = 0) {
+  auto* next = leaves.data() + skip;
+  refill(args, next);
+  return args;
+}
+
+}  // namespace detail
+
+/// f, whose inner values are not kept for the backward run: f is run again there, its collectives included. The callable is kept, so
+/// it must own what it captures; captured tensors are differentiated like arguments.
+template <class F> auto checkpoint(F f) {
+  return [f = std::move(f)]<class... Args>(const Args&... args) {
+    using Out = decltype(detail::lift(f(args...)));
+    auto trees = detail::make<detail::KeptTrees<Out>>();
+    auto program = detail::program_of([f, given = std::tuple<Args...>(args...), &trees = *trees](Index, const Anys& leaves) {
+      Out out = detail::lift(std::apply(f, detail::with_values(given, leaves)));
+      auto values = detail::flat(out);
+      trees.out = std::move(out);
+      return values;
+    });
+    Anys leaves;
+    (detail::flatten(args, leaves), ...);
+    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), program, Carrier::Opaque{program, nullptr, nullptr}, trees), leaves);
+    return detail::finish_opaque(*trees, outs);
+  };
+}
+
+/// f with a gradient of the user's: forward(args...) gives (output, residuals), and backward(residuals, cotangent) the tuple of the
+/// arguments' gradients. All three are kept and must own what they capture. TypeError when backward's tuple does not match.
+template <class F, class Forward, class Backward> auto custom_vjp(F f, Forward forward, Backward backward) {
+  return [f = std::move(f), forward = std::move(forward), backward = std::move(backward)]<class... Args>(const Args&... args) {
+    using Pair = decltype(forward(args...));
+    static_assert(detail::is_a<Pair, std::pair> || detail::is_a<Pair, std::tuple>, "spmd::custom_vjp: forward must return (output, residuals)");
+    using Out = decltype(detail::lift(f(args...)));
+    using Residuals = std::remove_cvref_t<decltype(std::get<1>(std::declval<Pair>()))>;
+    struct Trees final : detail::Counted {
+      std::optional<Out> out;
+      std::optional<Residuals> residuals;
+      std::size_t results = 0;
+    };
+    auto trees = detail::make<Trees>();
+    auto given = std::tuple<Args...>(args...);
+    auto plain = detail::program_of([f, given, &trees = *trees](Index, const Anys& leaves) {
+      trees.out = detail::lift(std::apply(f, detail::with_values(given, leaves)));
+      return detail::flat(*trees.out);
+    });
+    auto ahead = detail::program_of([forward, given, &trees = *trees](Index, const Anys& leaves) {
+      auto [out, residuals] = std::apply(forward, detail::with_values(given, leaves));
+      trees.out = detail::lift(std::move(out));
+      trees.residuals = std::move(residuals);
+      auto values = detail::flat(*trees.out);
+      trees.results = values.size();
+      detail::flatten(*trees.residuals, values);
+      return values;
+    });
+    auto back = detail::program_of([backward, given, &trees = *trees](Index, const Anys& in) {
+      const auto kept = detail::flat(*trees.residuals).size();
+      auto gradients = backward(detail::unflat(*trees.residuals, in), detail::unflat(*trees.out, in, kept));
+      Anys values = detail::flat(gradients);
+      const auto expected = detail::flat(given);
+      if (values.size() != expected.size()) fail<TypeError>("custom_vjp", "backward returned ", values.size(), " gradients for ", expected.size(), " leaves of the arguments");
+      for (std::size_t k = 0; k < values.size(); ++k)
+        if (values[k]->shape != expected[k]->shape) fail<ShapeError>("custom_vjp", "gradient ", k, " has shape ", values[k]->shape, ", the argument ", expected[k]->shape);
+      return values;
+    });
+    Anys leaves;
+    (detail::flatten(args, leaves), ...);
+    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), plain, Carrier::Opaque{ahead, back, &trees->results}, trees), leaves);
+    Out out = *trees->out;
+    auto* next = outs.data();
+    detail::refill(out, next);
+    return out;
+  };
+}
+
+}  // namespace spmd
