@@ -168,7 +168,7 @@ class Tape final : public Interpreter {
         auto silent = make<Tape>(family_, nullptr);
         silent->silent_for_ = silent.get();
         InterpreterScope scope(silent.get());
-        const auto all = (*opaque.backward)(0, in);
+        const auto all = (*opaque.backward)(new_place(), in);
         for (std::size_t k = 0; k < traced_.size(); ++k)
           if (traced_[k]) out.push_back(silent->seen_through(all[k]));
         out.resize(out.size() + captured_.size());
@@ -180,7 +180,7 @@ class Tape final : public Interpreter {
       Anys outs;
       {
         InterpreterScope scope(again.get());
-        outs = (*opaque.forward)(0, in);
+        outs = (*opaque.forward)(new_place(), in);
       }
       const auto table = again->pull(outs, cts, again->nodes_.size());
       for (std::size_t k = 0; k < args_.size(); ++k)
@@ -216,7 +216,7 @@ class Tape final : public Interpreter {
     Anys outs;
     {
       InterpreterScope scope(silent.get());
-      outs = silent->seen_through((*carrier->opaque()->forward)(0, record.args));
+      outs = silent->seen_through((*carrier->opaque()->forward)(new_place(), record.args));
     }
     Anys kept;
     const auto results = carrier->opaque()->results ? *carrier->opaque()->results : outs.size();
@@ -230,6 +230,8 @@ class Tape final : public Interpreter {
     record.args.clear();
     return add(std::move(record), std::move(outs));
   }
+  /// Every run of an opaque program is a place of its own: the copies of interpreters that it makes end up under another parent.
+  static Index new_place() { return static_cast<Index>(fresh_id()); }
   Anys process_silently(Ref<const Primitive> prim, const Anys& args) {
     const auto values = seen_through(args);
     if (!prim->meets()) return interpret(std::move(prim), values);

@@ -34,9 +34,15 @@ template <class A, int rows, class T> void dot_rows(T* out, const T* a, const T*
 #pragma GCC unroll 8
     for (int s = 0; s < accumulators; ++s) totals[s / columns] += static_cast<Wide<SumOf, A>>(across<SumOf, A, lanes>(sums[s]));
   }
+  const Index lined = k / lanes * lanes;
   for (int r = 0; r < rows; ++r) {
     A rest = 0;
-    for (Index p = whole; p < k; ++p) rest = static_cast<A>(rest + widen<A>(a[r * k + p]) * widen<A>(x[p]));
+    if (whole < lined) {
+      Register<A> sum = {};
+      for (Index p = whole; p < lined; p += lanes) sum += load_as<A, lanes>(a + r * k + p) * load_as<A, lanes>(x + p);
+      rest = across<SumOf, A, lanes>(sum);
+    }
+    for (Index p = lined; p < k; ++p) rest = static_cast<A>(rest + widen<A>(a[r * k + p]) * widen<A>(x[p]));
     out[r] = narrow<T>(static_cast<A>(totals[r] + static_cast<Wide<SumOf, A>>(rest)));
   }
 }
