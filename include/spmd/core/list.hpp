@@ -8,7 +8,8 @@
 
 namespace spmd::detail {
 
-template <class T> class List {
+/// The first `Inside` elements need no block.
+template <class T, std::size_t Inside = 0> class List {
  public:
   using value_type = T;
 
@@ -22,16 +23,23 @@ template <class T> class List {
     append(first, last);
   }
   List(const List& other) { append(other.begin(), other.end()); }
-  List(List&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), room_(std::exchange(other.room_, 0)) {}
-  List& operator=(List other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    std::swap(room_, other.room_);
+  List(List&& other) noexcept { steal(other); }
+  List& operator=(const List& other) {
+    if (this == &other) return *this;
+    clear();
+    append(other.begin(), other.end());
+    return *this;
+  }
+  List& operator=(List&& other) noexcept {
+    if (this == &other) return *this;
+    clear();
+    free();
+    steal(other);
     return *this;
   }
   ~List() {
     clear();
-    if (data_) deallocate(data_, room_ * sizeof(T));
+    free();
   }
 
   std::size_t size() const { return size_; }
@@ -56,14 +64,13 @@ template <class T> class List {
       new (moved + i) T(std::move(data_[i]));
       data_[i].~T();
     }
-    if (data_) deallocate(data_, room_ * sizeof(T));
+    free();
     data_ = moved;
     room_ = room;
   }
   void push_back(T value) {
     if (size_ == room_) reserve(size_ == 0 ? 1 : 2 * size_);
-    new (data_ + size_) T(std::move(value));
-    ++size_;
+    new (data_ + size_++) T(std::move(value));
   }
   template <class It> void append(It first, It last) {
     reserve(size_ + static_cast<std::size_t>(std::distance(first, last)));
@@ -71,7 +78,8 @@ template <class T> class List {
   }
   void pop_back() { data_[--size_].~T(); }
   void clear() {
-    while (size_) pop_back();
+    for (std::size_t i = 0; i < size_; ++i) data_[i].~T();
+    size_ = 0;
   }
   void resize(std::size_t n) {
     while (size_ > n) pop_back();
@@ -106,8 +114,37 @@ template <class T> class List {
   }
 
  private:
-  T* data_ = nullptr;
-  std::size_t size_ = 0, room_ = 0;
+  T* inside() {
+    if constexpr (Inside > 0) return reinterpret_cast<T*>(inside_.bytes);
+    else return nullptr;
+  }
+  void free() {
+    if (data_ != inside()) deallocate(data_, room_ * sizeof(T));
+  }
+  /// Takes over the elements of `other`; this one is empty.
+  void steal(List& other) noexcept {
+    if (other.data_ != other.inside()) {
+      data_ = std::exchange(other.data_, other.inside());
+      size_ = std::exchange(other.size_, 0);
+      room_ = std::exchange(other.room_, Inside);
+      return;
+    }
+    data_ = inside();
+    room_ = Inside;
+    size_ = other.size_;
+    for (std::size_t i = 0; i < size_; ++i) {
+      new (data_ + i) T(std::move(other.data_[i]));
+      other.data_[i].~T();
+    }
+    other.size_ = 0;
+  }
+  struct Nothing {};
+  struct Room {
+    alignas(T) std::byte bytes[Inside * sizeof(T) + (Inside == 0)];
+  };
+  [[no_unique_address]] std::conditional_t<(Inside > 0), Room, Nothing> inside_;
+  T* data_ = inside();
+  std::size_t size_ = 0, room_ = Inside;
 };
 
 }  // namespace spmd::detail

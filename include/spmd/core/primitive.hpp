@@ -10,7 +10,7 @@ struct Batched {
   Any value;
   bool mapped;
 };
-using Batch = detail::List<Batched>;
+using Batch = detail::List<Batched, 3>;
 
 /// Which operands of a primitive a cotangent is wanted for.
 class Needed {
@@ -77,8 +77,8 @@ struct InterpreterScope {
 };
 
 /// A list of one: what most rules return.
-template <class T, class X> List<T> one(X&& x) {
-  List<T> list;
+template <class T, class X> List<T, 3> one(X&& x) {
+  List<T, 3> list;
   list.push_back(std::forward<X>(x));
   return list;
 }

@@ -19,7 +19,7 @@ struct Device {
 class Value;
 class Buffer;
 using Any = detail::Ref<const Value>;
-using Anys = detail::List<Any>;
+using Anys = detail::List<Any, 3>;  // most operations have so many operands at most, which then need no block of their own
 
 /// What the untyped core must know of an element type. One constant per type; the functions are operations like any other, so
 /// they work on whatever the current interpreter traces.
@@ -39,7 +39,9 @@ template <class T> const DType* dtype_of();
 /// A node that flows through a program. Immutable.
 class Value : public detail::Counted {
  public:
-  Value(const Shape& s, const DType* t) : shape(s), dtype(t) {}
+  /// What it is, told without a dynamic_cast: that would be half the cost of a small operation.
+  enum class Kind : std::uint8_t { dense, pending, sharded, taped, batched };
+  Value(Kind k, const Shape& s, const DType* t) : shape(s), dtype(t), kind(k) {}
   /// The elements in one piece of memory: computed, or gathered from shards, when first asked for. `op` is who asks: reading
   /// a value that vmap maps is an AxisError.
   virtual const Buffer& dense(std::string_view op) const = 0;
@@ -52,6 +54,7 @@ class Value : public detail::Counted {
 
   const Shape shape;
   const DType* const dtype;
+  const Kind kind;
 };
 
 /// When the work that fills a buffer is done. Host buffers are complete when they are made and have none.
@@ -93,7 +96,7 @@ class Buffer final : public Value {
   static constexpr std::size_t largest_inside = 1024;
   static constexpr std::size_t header() { return (sizeof(Buffer) + 63) / 64 * 64; }
   Buffer(const Shape& s, const DType* t, Device d, void* data, std::size_t bytes, bool inside, detail::Ref<const Buffer> base)
-      : Value(s, t), device(d), data_(data), bytes_(bytes), inside_(inside), base_(std::move(base)) {}
+      : Value(Kind::dense, s, t), device(d), data_(data), bytes_(bytes), inside_(inside), base_(std::move(base)) {}
   ~Buffer() override = default;
   void destroy() noexcept override {
     const auto bytes = bytes_;

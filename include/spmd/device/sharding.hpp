@@ -15,7 +15,7 @@ struct Part {
 /// Blocks that tile an array, or copies of the whole of it; in the order of the shards that made them.
 class Sharded final : public Value {
  public:
-  Sharded(const Shape& s, List<Part> p) : Value(s, p[0].value->dtype), parts(std::move(p)) {}
+  Sharded(const Shape& s, List<Part> p) : Value(Kind::sharded, s, p[0].value->dtype), parts(std::move(p)) {}
   ~Sharded() override {
     if (auto* whole = whole_.load()) whole->release();
   }
@@ -32,7 +32,7 @@ class Sharded final : public Value {
   mutable std::atomic<const Buffer*> whole_ = nullptr;
 };
 
-inline const Sharded* as_sharded(const Value& x) { return dynamic_cast<const Sharded*>(&x); }
+inline const Sharded* as_sharded(const Value& x) { return x.kind == Value::Kind::sharded ? static_cast<const Sharded*>(&x) : nullptr; }
 
 inline const Buffer& Sharded::dense(std::string_view op) const {
   if (replicated()) return parts[0].value->dense(op);
@@ -69,7 +69,7 @@ inline Any block(const Any& x, const Axes& offset, const Shape& extent) {
       if (inside) return block(part.value, inner, extent);
     }
   }
-  if (auto* p = dynamic_cast<const Pending*>(x.get()))
+  if (auto* p = Pending::pending(x))
     if (auto base = p->stretched_scalar()) return stretch(base, extent, Axes::filled(extent.rank(), 0));
   auto& buffer = x->dense("slice");
   const auto strides = strides_of(x->shape);
@@ -99,10 +99,10 @@ inline List<Device> devices_of(const Value& x) {
   List<Device> list;
   if (auto* s = as_sharded(x)) {
     for (auto& part : s->parts) list.push_back(part.device);
-  } else if (auto* b = dynamic_cast<const Buffer*>(&x)) {
-    list.push_back(b->device);
-  } else if (auto* p = dynamic_cast<const Pending*>(&x)) {
-    list.push_back(p->device);
+  } else if (x.kind == Value::Kind::dense) {
+    list.push_back(static_cast<const Buffer&>(x).device);
+  } else if (x.kind == Value::Kind::pending) {
+    list.push_back(static_cast<const Pending&>(x).device);
   } else {
     list.push_back(default_device());
   }

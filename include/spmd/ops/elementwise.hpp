@@ -31,8 +31,10 @@ template <class Op, class R, class... Ts> class Elementwise final : public Primi
   Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed needed) const override {
     Anys result(sizeof...(Ts));
     if constexpr (Floating<R>) {
+      const Tensor<R> ct(cts[0]), out(outs[0]);  // rules refer to their operands
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto rules = Op::vjp(Tensor<R>(cts[0]), Tensor<R>(outs[0]), Tensor<Ts>(args[I])...);
+        const std::tuple<Tensor<Ts>...> xs(args[I]...);
+        const auto rules = Op::vjp(ct, out, std::get<I>(xs)...);
         auto ask = [](const auto& rule) -> Any {
           if constexpr (requires { rule(); }) return rule().any();
           else return rule.any();

@@ -33,8 +33,10 @@ struct Sort {
   }
   template <class T> auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) const {
     // The order of the order is where each element went.
-    auto place = [this](const auto& y) { return bind<std::int32_t>(ArgSort{axis}, y); };
-    return std::tuple([&, place] { return take_along_axis(ct, place(place(x)), axis); });
+    return std::tuple([=, this] {
+      auto place = [this](const auto& y) { return bind<std::int32_t>(ArgSort{axis}, y); };
+      return take_along_axis(ct, place(place(x)), axis);
+    });
   }
   template <class T> Batched batch(const Axis&, const Batch& args) const { return {bind<T>(Sort{axis + 1}, Tensor<T>(args[0].value)).any(), true}; }
 };

@@ -11,7 +11,7 @@ class Batcher final : public Interpreter {
  public:
   class Tracer final : public Value {
    public:
-    Tracer(const Batcher& owner, Any v) : Value(without(v->shape, 0), v->dtype), family(owner.family), self(owner.self), lanes(std::move(v)) {}
+    Tracer(const Batcher& owner, Any v) : Value(Kind::batched, without(v->shape, 0), v->dtype), family(owner.family), self(owner.self), lanes(std::move(v)) {}
     const Buffer& dense(std::string_view op) const override {
       fail<AxisError>(op, "this tensor of shape ", shape, " is mapped by vmap and has one value per lane: choose with where or cond, or read it after the map");
     }
@@ -55,8 +55,9 @@ class Batcher final : public Interpreter {
     return outs;
   }
   Batched open(const Any& a) const {
-    auto* t = dynamic_cast<const Tracer*>(a.get());
-    if (!t || t->family != family) return {a, false};
+    if (a->kind != Value::Kind::batched) return {a, false};
+    auto* t = static_cast<const Tracer*>(a.get());
+    if (t->family != family) return {a, false};
     if (t->self == self) return {t->lanes, true};
     for (auto& view : spec_.views)
       if (view.self == t->self) return {view.rows ? take_rows(t->lanes, view.rows) : t->lanes, true};

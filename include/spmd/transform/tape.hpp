@@ -13,7 +13,7 @@ class Tape final : public Interpreter {
  public:
   class Tracer final : public Value {
    public:
-    Tracer(const Tape& owner, Any v, Index n) : Value(v->shape, v->dtype), family(owner.family), self(owner.self), value(std::move(v)), node(n) {}
+    Tracer(const Tape& owner, Any v, Index n) : Value(Kind::taped, v->shape, v->dtype), family(owner.family), self(owner.self), value(std::move(v)), node(n) {}
     const Buffer& dense(std::string_view op) const override { return value->dense(op); }
     const Value& primal() const override { return value->primal(); }
     bool readable() const override { return value->readable(); }
@@ -338,8 +338,9 @@ class Tape final : public Interpreter {
   }
 
   const Tracer* tracer(const Any& a) const {
-    auto* t = dynamic_cast<const Tracer*>(a.get());
-    return t && t->family == family ? t : nullptr;
+    if (a->kind != Value::Kind::taped) return nullptr;
+    auto* t = static_cast<const Tracer*>(a.get());
+    return t->family == family ? t : nullptr;
   }
   Index node_of(const Any& a) {
     auto* t = tracer(a);

@@ -18,7 +18,7 @@ class Pending final : public Value {
   static constexpr std::size_t arity = 3;
 
   /// A step on operands of the same shape.
-  Pending(Kernel kernel, const DType* t, const Shape& s, const Any* const* args, std::size_t count, Device d) : Value(s, t), device(d), kernel_(kernel), count_(count) {
+  Pending(Kernel kernel, const DType* t, const Shape& s, const Any* const* args, std::size_t count, Device d) : Value(Kind::pending, s, t), device(d), kernel_(kernel), count_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       operands_[i] = *args[i];
       if (auto* p = pending(operands_[i])) {
@@ -28,11 +28,12 @@ class Pending final : public Value {
     }
   }
   /// A dense value, stretched: strides into it, 0 along a stretched axis.
-  Pending(const Any& base, const Shape& s, const Axes& strides, Device d) : Value(s, base->dtype), device(d), count_(1), strides_(strides) { operands_[0] = base; }
+  Pending(const Any& base, const Shape& s, const Axes& strides, Device d) : Value(Kind::pending, s, base->dtype), device(d), count_(1), strides_(strides) { operands_[0] = base; }
 
   static const Pending* pending(const Any& x) {
-    auto* p = dynamic_cast<const Pending*>(x.get());
-    return p && p->state_.load(std::memory_order_acquire) != done ? p : nullptr;
+    if (x->kind != Kind::pending) return nullptr;
+    auto* p = static_cast<const Pending*>(x.get());
+    return p->state_.load(std::memory_order_acquire) != done ? p : nullptr;
   }
   Index steps() const { return steps_; }
   bool stretched() const { return !kernel_; }
