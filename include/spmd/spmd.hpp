@@ -6,12 +6,20 @@
 //   interop/    values from and to other libraries
 //   debug/      printing
 #pragma once
+#include "debug/print.hpp"
+#include "interop/eigen.hpp"
 #include "ops/collective.hpp"
+#include "ops/convolution.hpp"
+#include "ops/einsum.hpp"
 #include "ops/functions.hpp"
+#include "ops/matrix.hpp"
+#include "ops/pooling.hpp"
 #include "ops/random.hpp"
+#include "ops/sorting.hpp"
 #include "transform/control.hpp"
 #include "transform/custom.hpp"
 #include "transform/grad.hpp"
+#include "transform/placement.hpp"
 #include "transform/pmap.hpp"
 #include "transform/shard_map.hpp"
 #include "transform/tree.hpp"

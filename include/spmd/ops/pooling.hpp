@@ -94,9 +94,11 @@ namespace detail {
 inline host::Windows pool_windows(std::string_view op, const Shape& images, HeightWidth window, const PoolOptions& options) {
   if (images.rank() != 4) fail<ShapeError>(op, "needs images (N, H, W, C), got ", images);
   const HeightWidth stride(options.stride.height == 0 ? window.height : options.stride.height, options.stride.width == 0 ? window.width : options.stride.width);
+  const auto windows = windows_over(op, images, window, stride, options.padding);
   const auto by = options.padding.by();
-  if (by.height >= window.height || by.width >= window.width) fail<ShapeError>(op, "a padding of ", by, " leaves nothing but padding to the outer windows of ", window);
-  return windows_over(op, images, window, stride, options.padding);
+  if (by.height >= window.height || by.width >= window.width || (images[1] * images[2] == 0 && windows.rows * windows.columns > 0))
+    fail<ShapeError>(op, "windows of ", window, " with a padding of ", by, " would see nothing but padding of images ", images);
+  return windows;
 }
 }  // namespace detail
 

@@ -16,7 +16,6 @@ struct Windows {
   /// Calls f(row of the window, row of the image) for those that lie in the image.
   template <class F> void each_row(Index i, F f) const { each(i * stride_h - top, window_h, height, f); }
   template <class F> void each_column(Index j, F f) const { each(j * stride_w - left, window_w, width, f); }
-  friend bool operator==(const Windows&, const Windows&) = default;
 
  private:
   template <class F> static void each(Index first, Index window, Index size, F f) {
