@@ -87,7 +87,7 @@ void random_keys() {
   auto shared = pmap(draw, {.in_axes = replicated, .out_axes = spmd::each(0), .axis_size = 4})(Key(0));
   check("the trap, one key for all: every device draws the same", shared, all(shared == shared[0]).item());
 
-  auto draw_own = [](Key key) { return spmd::random::normal<float>(fold_in(key, axis_index("i")), {2}); };
+  auto draw_own = [](Key key) { return spmd::random::normal<float>(spmd::random::fold_in(key, axis_index("i")), {2}); };
   auto folded = pmap(draw_own, {.axis_name = "i", .in_axes = replicated, .out_axes = spmd::each(0), .axis_size = 4})(Key(0));
   check("the way out, fold in the device's index", folded, all_rows_differ(folded));
 }

@@ -61,7 +61,7 @@ class Batches {
     const Index epoch = step / per_epoch(), begin = step % per_epoch() * size_;
     if (epoch != epoch_) {
       epoch_ = epoch;
-      shuffled_ = pick(images_, spmd::random::permutation(fold_in(key_, epoch), images_.size()));
+      shuffled_ = pick(images_, spmd::random::permutation(spmd::random::fold_in(key_, epoch), images_.size()));
     }
     return rows(shuffled_, begin, begin + size_);
   }

@@ -1,8 +1,10 @@
 // The host kernels against plain loops: every item size and kind of type, odd sizes, empty arrays, NaN, strides of any sign.
 #include <gtest/gtest.h>
 #include <spmd/device/host/copy.hpp>
+#include <spmd/device/host/gather.hpp>
 #include <spmd/device/host/gemm.hpp>
 #include <spmd/device/host/reduce.hpp>
+#include <spmd/device/host/scan.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -440,6 +442,121 @@ TEST(HostGemmBool, IsOrOfAnds) {
             ASSERT_EQ(c.data[i * n + j], e) << m << " " << k << " " << n;
           }
       }
+}
+
+// ---------------------------------------------------------------- scan
+
+template <class T> class HostScan : public testing::Test {};
+TYPED_TEST_SUITE(HostScan, Numbers, );
+
+template <bool Max, class T> void check_arg_reduce(const std::vector<T>& in, Index outer, Index n, Index inner) {
+  std::vector<std::int32_t> out(static_cast<std::size_t>(outer * inner));
+  host::arg_reduce<Max>(out.data(), in.data(), outer, n, inner);
+  for (Index o = 0; o < outer; ++o)
+    for (Index i = 0; i < inner; ++i) {
+      std::int32_t best = 0;
+      const auto at = [&](Index j) { return static_cast<double>(in[static_cast<std::size_t>((o * n + j) * inner + i)]); };
+      for (std::int32_t j = 1; j < n; ++j)
+        if (!std::isnan(at(best)) && (std::isnan(at(j)) || (Max ? at(j) > at(best) : at(j) < at(best)))) best = j;
+      ASSERT_EQ(out[static_cast<std::size_t>(o * inner + i)], best) << outer << " " << n << " " << inner << " " << o << " " << i;
+    }
+}
+TYPED_TEST(HostScan, ArgReduces) {
+  for (Index n : {1, 3, 5, 17, 64, 100, 5000})
+    for (Index inner : {1, 3, 17})
+      for (Index outer : {0, 1, 3}) {
+        auto in = random_numbers<TypeParam>(outer * n * inner);
+        check_arg_reduce<true>(in, outer, n, inner);
+        check_arg_reduce<false>(in, outer, n, inner);
+        if constexpr (!std::is_integral_v<TypeParam>) {
+          for (auto& x : in)
+            if (generator()() % static_cast<unsigned>(n + 1) == 0) x = std::numeric_limits<TypeParam>::quiet_NaN();
+          check_arg_reduce<true>(in, outer, n, inner);
+          check_arg_reduce<false>(in, outer, n, inner);
+        }
+      }
+  check_arg_reduce<true>(random_numbers<TypeParam>(7 * 1100), 1, 7, 1100);
+  check_arg_reduce<true>(std::vector<TypeParam>(10000, TypeParam(1)), 1, 10000, 1);
+}
+TYPED_TEST(HostScan, SumsCumulatively) {
+  using Out = std::conditional_t<std::is_integral_v<TypeParam> && sizeof(TypeParam) < 4, std::int32_t, TypeParam>;
+  for (Index n : {0, 1, 3, 5, 17, 100})
+    for (Index inner : {1, 3, 17, 600})
+      for (bool reverse : {false, true}) {
+        const Index outer = 2;
+        const auto in = random_numbers<TypeParam>(outer * n * inner);
+        std::vector<Out> out(in.size());
+        host::cumulative_sum(out.data(), in.data(), outer, n, inner, reverse);
+        for (Index o = 0; o < outer; ++o)
+          for (Index i = 0; i < inner; ++i) {
+            double sum = 0, size = 0;
+            for (Index k = 0; k < n; ++k) {
+              const auto at = static_cast<std::size_t>((o * n + (reverse ? n - 1 - k : k)) * inner + i);
+              sum += static_cast<double>(in[at]);
+              size += std::abs(static_cast<double>(in[at]));
+              ASSERT_TRUE(near<Out>(static_cast<double>(out[at]), sum, size));
+            }
+          }
+      }
+}
+
+// ---------------------------------------------------------------- gather
+
+std::vector<std::int64_t> random_rows(Index count, Index n) {
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
+  for (auto& r : rows) r = static_cast<std::int64_t>(generator()() % static_cast<unsigned>(n + 1)) - 1;
+  return rows;
+}
+TEST_P(Items, Takes) {
+  const Index item = GetParam();
+  for (Index outer : {1, 3})
+    for (Index n : {1, 5, 17})
+      for (Index inner : {0, 1, 2, 3, 17})
+        for (Index count : {0, 1, 3, 20}) {
+          const auto in = random_bytes(outer * n * inner * item);
+          const auto rows = random_rows(count, n), along = random_rows(outer * count * inner, n);
+          auto out = random_bytes(outer * count * inner * item), expected = out, out_along = out, expected_along = out;
+          for (Index o = 0; o < outer; ++o)
+            for (Index r = 0; r < count; ++r)
+              for (Index i = 0; i < inner; ++i)
+                for (Index byte = 0; byte < item; ++byte) {
+                  const Index e = (o * count + r) * inner + i, row = rows[static_cast<std::size_t>(r)], other = along[static_cast<std::size_t>(e)];
+                  const auto get = [&](Index at) { return at < 0 ? static_cast<unsigned char>(0) : in[static_cast<std::size_t>(((o * n + at) * inner + i) * item + byte)]; };
+                  expected[static_cast<std::size_t>(e * item + byte)] = get(row);
+                  expected_along[static_cast<std::size_t>(e * item + byte)] = get(other);
+                }
+          host::take(out.data(), in.data(), rows.data(), count, outer, n, inner, item);
+          host::take_along(out_along.data(), in.data(), along.data(), outer, n, count, inner, item);
+          EXPECT_TRUE(out == expected);
+          EXPECT_TRUE(out_along == expected_along);
+        }
+}
+TYPED_TEST(HostScan, ScattersInOrder) {
+  using T = TypeParam;
+  const auto add = [](T& x, T y) {
+    if constexpr (host::is_half_float<T>) x = static_cast<T>(static_cast<float>(x) + static_cast<float>(y));
+    else x = static_cast<T>(x + y);
+  };
+  for (Index outer : {1, 3})
+    for (Index n : {1, 5, 17})
+      for (Index inner : {1, 3, 17, 100})
+        for (Index count : {0, 1, 20}) {
+          auto out = random_numbers<T>(outer * n * inner), expected = out, out_along = out, expected_along = out;
+          const auto updates = random_numbers<T>(outer * count * inner);
+          const auto rows = random_rows(count, n), along = random_rows(outer * count * inner, n);
+          for (Index o = 0; o < outer; ++o)
+            for (Index r = 0; r < count; ++r)
+              for (Index i = 0; i < inner; ++i) {
+                const auto e = static_cast<std::size_t>((o * count + r) * inner + i);
+                const Index row = rows[static_cast<std::size_t>(r)], other = along[e];
+                if (row >= 0) add(expected[static_cast<std::size_t>((o * n + row) * inner + i)], updates[e]);
+                if (other >= 0) add(expected_along[static_cast<std::size_t>((o * n + other) * inner + i)], updates[e]);
+              }
+          host::scatter_add(out.data(), updates.data(), rows.data(), count, outer, n, inner);
+          host::scatter_add_along(out_along.data(), updates.data(), along.data(), outer, n, count, inner);
+          EXPECT_TRUE(out == expected);
+          EXPECT_TRUE(out_along == expected_along);
+        }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "ops/convolution.hpp"
 #include "ops/einsum.hpp"
 #include "ops/functions.hpp"
+#include "ops/ragged.hpp"
 #include "ops/matrix.hpp"
 #include "ops/pooling.hpp"
 #include "ops/random.hpp"

@@ -2,6 +2,7 @@
 #pragma once
 #include "../device/host/gather.hpp"
 #include "../device/host/reduce.hpp"
+#include "../device/host/scan.hpp"
 #include "math.hpp"
 
 namespace spmd {

@@ -23,7 +23,11 @@ class Tape final : public Interpreter {
     const Index node;
   };
 
-  explicit Tape(Id f) : Interpreter(f) {}
+  explicit Tape(Id f) : Interpreter(f) {
+    records_.reserve(32);  // growing moves them all, which short functions would pay five times over
+    nodes_.reserve(64);
+    parents_.reserve(64);
+  }
   /// A copy that records nothing: programs run under it on the values behind the tracers of `owner`.
   Tape(Id f, Tape* owner) : Interpreter(f), silent_for_(owner) {}
 
@@ -54,7 +58,8 @@ class Tape final : public Interpreter {
       return outs;
     }
     record.prim = std::move(prim);
-    for (auto& x : record.args) x->keep();
+    for (auto& x : record.args)
+      if (x->kind != Value::Kind::dense) x->keep();
     return add(std::move(record), std::move(outs));
   }
 

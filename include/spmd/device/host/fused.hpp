@@ -198,7 +198,8 @@ inline void Pending::Run::execute() {
   for (std::size_t k = 0; k < steps.size(); ++k) {
     auto& step = steps[k];
     if (step.node && !step.stored) {
-      if (free.empty()) free.push_back(slots++);
+      // What a stretched scalar has filled stays there for all tiles, so the place must be no other step's, before it or after.
+      if (free.empty() || constant(step)) free.push_back(slots++);
       place[k] = free.back();
       free.pop_back();
     }
