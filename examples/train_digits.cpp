@@ -111,7 +111,7 @@ int run(int argc, char** argv) {
       pmap(count_correct, {.axis_name = "batch", .in_axes = {replicated, split(0), split(0)}, .out_axes = replicated, .devices = devices});
 
   // 360 images do not divide by every number of devices: pad them, and count only the real ones.
-  const auto padded = pad_to_multiple(held_out, n);
+  const auto padded = spmd::pad_to_multiple(held_out, n);
   const auto accuracy = [&](const Network& network) {
     return 100.0 * count(network, padded.first, padded.second).item() / static_cast<double>(held_out.size());
   };

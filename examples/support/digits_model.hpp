@@ -46,7 +46,7 @@ inline spmd::Tensor<> cross_entropy(const Network& network, const Digits& batch)
 
 /// Adam (Kingma and Ba, 2015), with the corrections of both averages in the step size as in the end of its section 2.
 inline Training adam(const Training& before, const Network& gradient, float rate = 3e-3f) {
-  constexpr float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
+  static constexpr float beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f;
   const auto steps = before.steps + 1.0f;
   const auto mean = spmd::tree_map([](const auto& m, const auto& g) { return beta1 * m + (1 - beta1) * g; }, before.mean, gradient);
   const auto variance =
