@@ -14,7 +14,7 @@ namespace {
 double first_result() {
   const auto begin = std::chrono::steady_clock::now();
   const auto x = reshape(spmd::arange<float>(8 * bench::devices), {bench::devices, 8});
-  bench::force(pmap([](Tensor<> x) { return x - spmd::pmean(x, "i"); }, "i")(x));
+  bench::force(pmap([](Tensor<> part) { return part - spmd::pmean(part, "i"); }, "i")(x));
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 

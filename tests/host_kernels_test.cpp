@@ -1,10 +1,13 @@
 // The host kernels against plain loops: every item size and kind of type, odd sizes, empty arrays, NaN, strides of any sign.
 #include <gtest/gtest.h>
+#include <spmd/device/host/conv.hpp>
 #include <spmd/device/host/copy.hpp>
 #include <spmd/device/host/gather.hpp>
 #include <spmd/device/host/gemm.hpp>
+#include <spmd/device/host/pool.hpp>
 #include <spmd/device/host/reduce.hpp>
 #include <spmd/device/host/scan.hpp>
+#include <spmd/device/host/sort.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -208,12 +211,13 @@ template <class R> double combined(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::quiet_NaN();
   return name == "max" ? std::max(a, b) : std::min(a, b);
 }
-/// Whether x is y but for what rounding to T loses, and computing with terms of this magnitude.
+/// Whether x is y but for what rounding to T loses (subnormal halves are 6e-8 apart), and computing with terms of this
+/// magnitude.
 template <class T> bool near(double x, double y, double magnitude) {
   if (std::isnan(y)) return std::isnan(x);
   if (x == y) return true;
   const double last = std::is_same_v<T, double> ? 1e-15 : std::is_same_v<T, float16> ? 1.0 / 2048 : std::is_same_v<T, bfloat16> ? 1.0 / 256 : 1e-7;
-  return std::abs(x - y) <= last * std::abs(y) + (std::is_same_v<T, double> ? 1e-15 : 5e-7) * magnitude;
+  return std::abs(x - y) <= last * std::abs(y) + (std::is_same_v<T, float16> ? 3e-8 : 0) + (std::is_same_v<T, double> ? 1e-15 : 5e-7) * magnitude;
 }
 
 template <class R, class T, class Out> void check_reduce(const T* in, const Shape& shape, const Axes& axes) {
@@ -557,6 +561,178 @@ TYPED_TEST(HostScan, ScattersInOrder) {
           EXPECT_TRUE(out == expected);
           EXPECT_TRUE(out_along == expected_along);
         }
+}
+
+// ---------------------------------------------------------------- sort
+
+template <class T> void check_sort(const std::vector<T>& in, Index outer, Index n, Index inner) {
+  std::vector<T> out(in.size());
+  std::vector<std::int32_t> indices(in.size());
+  host::sort(out.data(), in.data(), outer, n, inner);
+  host::arg_sort(indices.data(), in.data(), outer, n, inner);
+  for (Index o = 0; o < outer; ++o)
+    for (Index i = 0; i < inner; ++i) {
+      const auto at = [&](Index j) { return static_cast<std::size_t>((o * n + j) * inner + i); };
+      std::vector<std::int32_t> expected(static_cast<std::size_t>(n));
+      std::iota(expected.begin(), expected.end(), 0);
+      std::stable_sort(expected.begin(), expected.end(), [&](std::int32_t a, std::int32_t b) {
+        const T x = in[at(a)], y = in[at(b)];
+        if (x != x || y != y) return x == x;
+        return x < y;
+      });
+      for (Index j = 0; j < n; ++j) {
+        ASSERT_EQ(indices[at(j)], expected[static_cast<std::size_t>(j)]);
+        ASSERT_EQ(std::memcmp(&out[at(j)], &in[at(expected[static_cast<std::size_t>(j)])], sizeof(T)), 0);
+      }
+    }
+}
+TYPED_TEST(HostScan, Sorts) {
+  using T = TypeParam;
+  for (Index n : {0, 1, 2, 3, 17, 48, 49, 100, 300, 1000})
+    for (Index inner : {1, 3}) {
+      auto in = random_numbers<T>(2 * n * inner, -3, 3);
+      check_sort(in, 2, n, inner);
+      if constexpr (!std::is_integral_v<T>)
+        for (auto& x : in) {
+          const auto pick = generator()() % 8;
+          if (pick == 0) x = std::numeric_limits<T>::quiet_NaN();
+          if (pick == 1) x = T(-0.0f);
+          if (pick == 2) x = T(0.0f);
+          if (pick == 3) x = std::numeric_limits<T>::infinity();
+          if (pick == 4) x = -x;
+          if (pick == 5) x = -std::numeric_limits<T>::infinity();
+          if (pick == 6) x = -std::numeric_limits<T>::quiet_NaN();
+        }
+      else
+        for (auto& x : in) x = generator()() % 2 ? std::numeric_limits<T>::lowest() : static_cast<T>(generator()());
+      check_sort(in, 2, n, inner);
+    }
+}
+
+// ---------------------------------------------------------------- convolution and pooling
+
+std::vector<host::Window> some_windows() {
+  return {{1, 1}, {5, 1}, {5, 3}, {7, 3, 2, 1, 1}, {6, 2, 2}, {6, 3, 1, 1, 1}, {5, 3, 3, 0, 2}, {4, 4, 1, 3, 3}, {3, 5, 1, 2, 2}, {2, 3}, {3, 2, 4, 5, 1}};
+}
+/// f(b, r, c, i, j, y, x): output pixel, place in the window, input pixel; only where that is inside.
+template <class F> void for_each_tap(Index batch, const host::Window& rows, const host::Window& columns, F&& f) {
+  for (Index b = 0; b < batch; ++b)
+    for (Index r = 0; r < rows.outputs(); ++r)
+      for (Index c = 0; c < columns.outputs(); ++c)
+        for (Index i = 0; i < rows.window; ++i)
+          for (Index j = 0; j < columns.window; ++j) {
+            const Index y = r * rows.stride - rows.low + i, x = c * columns.stride - columns.low + j;
+            if (y >= 0 && y < rows.size && x >= 0 && x < columns.size)
+              f((b * rows.outputs() + r) * columns.outputs() + c, i * columns.window + j, (b * rows.size + y) * columns.size + x);
+          }
+}
+
+template <class T> class HostImages : public testing::Test {};
+using Floats = testing::Types<float, double, bfloat16, float16>;
+TYPED_TEST_SUITE(HostImages, Floats, );
+
+template <class T> void expect_near(const std::vector<T>& out, const std::vector<double>& expected, const std::vector<double>& size, double rounds = 1) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const double loss = host::is_half_float<T> ? (rounds - 1) / 256 : 0;  // where 16-bit floats are rounded more than once
+    ASSERT_TRUE(near<T>(static_cast<double>(out[i]), expected[i], size[i]) || std::abs(static_cast<double>(out[i]) - expected[i]) <= loss * size[i])
+        << i << ": " << static_cast<double>(out[i]) << " for " << expected[i];
+  }
+}
+template <class T> void check_conv(const host::Conv2d& c) {
+  SCOPED_TRACE(testing::Message() << c.rows.size << "/" << c.rows.window << " " << c.columns.size << "/" << c.columns.window << " " << c.channels << ">" << c.features);
+  const Index inputs = c.batch * c.image(), outputs = c.pixels() * c.features, weights = c.patch() * c.features;
+  const auto in = random_numbers<T>(inputs, -1, 1), w = random_numbers<T>(weights, -1, 1), gradient = random_numbers<T>(outputs, -1, 1);
+  std::vector<T> out(gradient.size(), T(7)), in_gradient(in.size(), T(7)), w_gradient(w.size(), T(7));
+  std::vector<double> e_out(out.size()), s_out(out.size()), e_in(in.size()), s_in(in.size()), e_w(w.size()), s_w(w.size());
+  for_each_tap(c.batch, c.rows, c.columns, [&](Index o, Index tap, Index pixel) {
+    for (Index f = 0; f < c.features; ++f)
+      for (Index k = 0; k < c.channels; ++k) {
+        const auto a = static_cast<std::size_t>(pixel * c.channels + k), b = static_cast<std::size_t>((tap * c.channels + k) * c.features + f), q = static_cast<std::size_t>(o * c.features + f);
+        const auto x = static_cast<double>(in[a]), y = static_cast<double>(w[b]), g = static_cast<double>(gradient[q]);
+        e_out[q] += x * y;
+        e_in[a] += g * y;
+        e_w[b] += g * x;
+        s_out[q] += std::abs(x * y);
+        s_in[a] += std::abs(g * y);
+        s_w[b] += std::abs(g * x);
+      }
+  });
+  // Exactly as large as it is said to be, so that the address sanitizer sees a kernel that takes more.
+  std::unique_ptr<char[]> workspace(new char[static_cast<std::size_t>(host::conv2d_workspace<T>(c))]);
+  host::conv2d(out.data(), in.data(), w.data(), c, workspace.get());
+  host::conv2d_input_gradient(in_gradient.data(), gradient.data(), w.data(), c, workspace.get());
+  host::conv2d_weight_gradient(w_gradient.data(), in.data(), gradient.data(), c, workspace.get());
+  expect_near(out, e_out, s_out);
+  expect_near(in_gradient, e_in, s_in);
+  expect_near(w_gradient, e_w, s_w);
+}
+TYPED_TEST(HostImages, Convolve) {
+  const auto windows = some_windows();
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const auto &rows = windows[i], &columns = windows[(i * 5 + 2) % windows.size()];
+    check_conv<TypeParam>({2, rows, columns, 3, 5});
+    check_conv<TypeParam>({1, rows, rows, 17, 1});
+    check_conv<TypeParam>({3, columns, columns, 1, 17});
+  }
+  check_conv<TypeParam>({0, {5, 3}, {5, 3}, 2, 2});
+  check_conv<TypeParam>({3, {30, 3, 1, 1, 1}, {30, 3, 1, 1, 1}, 4, 8});  // more pixels than are taken at a time
+}
+TYPED_TEST(HostImages, Pool) {
+  using T = TypeParam;
+  for (const auto& rows : some_windows())
+    for (const auto& columns : some_windows())
+      for (Index channels : {1, 3, 17, 40}) {
+        const host::Pool2d p{2, rows, columns, channels};
+        const Index inputs = 2 * rows.size * columns.size * channels, outputs = 2 * rows.outputs() * columns.outputs() * channels;
+        auto in = random_numbers<T>(inputs, -2, 2);
+        for (auto& x : in) x = static_cast<T>(std::round(static_cast<float>(x) * 2));  // many equals
+        if (!in.empty()) in[0] = std::numeric_limits<T>::quiet_NaN();
+        const auto g = random_numbers<T>(outputs, -1, 1);
+        std::vector<double> greatest(g.size(), -std::numeric_limits<double>::infinity()), count(g.size()), sum(g.size()), size(g.size());
+        std::vector<Index> winner(g.size(), -1);
+        for_each_tap(2, rows, columns, [&](Index o, Index, Index pixel) {
+          for (Index k = 0; k < channels; ++k) {
+            const auto q = static_cast<std::size_t>(o * channels + k);
+            const auto x = static_cast<double>(in[static_cast<std::size_t>(pixel * channels + k)]);
+            if (winner[q] < 0 || (!std::isnan(greatest[q]) && (std::isnan(x) || x > greatest[q]))) {
+              winner[q] = pixel * channels + k;
+              greatest[q] = x;
+            }
+            count[q] += 1;
+            sum[q] += x;
+            size[q] += std::abs(x);
+          }
+        });
+        std::vector<T> out(g.size()), gradient(in.size());
+        host::max_pool2d(out.data(), in.data(), p);
+        expect_near(out, greatest, std::vector<double>(g.size()));
+        host::max_pool2d_gradient(gradient.data(), in.data(), g.data(), p);
+        std::vector<double> e(in.size()), s(in.size());
+        for (std::size_t q = 0; q < g.size(); ++q)
+          if (winner[q] >= 0) {
+            e[static_cast<std::size_t>(winner[q])] += static_cast<double>(g[q]);
+            s[static_cast<std::size_t>(winner[q])] += std::abs(static_cast<double>(g[q]));
+          }
+        expect_near(gradient, e, s, 20);
+        for (bool count_padding : {false, true}) {
+          const auto divisor = [&](std::size_t q) { return count_padding ? static_cast<double>(rows.window * columns.window) : std::max(1.0, count[q]); };
+          auto mean = sum;
+          for (std::size_t q = 0; q < g.size(); ++q) mean[q] /= divisor(q);
+          host::avg_pool2d(out.data(), in.data(), p, count_padding);
+          expect_near(out, mean, size);
+          std::fill(e.begin(), e.end(), 0);
+          std::fill(s.begin(), s.end(), 0);
+          for_each_tap(2, rows, columns, [&](Index o, Index, Index pixel) {
+            for (Index k = 0; k < channels; ++k) {
+              const auto q = static_cast<std::size_t>(o * channels + k), a = static_cast<std::size_t>(pixel * channels + k);
+              e[a] += static_cast<double>(g[q]) / divisor(q);
+              s[a] += std::abs(static_cast<double>(g[q])) / divisor(q);
+            }
+          });
+          host::avg_pool2d_gradient(gradient.data(), g.data(), p, count_padding);
+          expect_near(gradient, e, s, 20);
+        }
+      }
 }
 
 }  // namespace

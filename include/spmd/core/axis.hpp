@@ -83,9 +83,9 @@ class AxisNames {
   const detail::Name* end() const { return names_ + size_; }
   /// As messages write it: "i" or {"i", "j"}.
   std::string text() const {
-    if (size_ == 1) return '"' + *names_[0] + '"';
+    if (size_ == 1) return detail::concat_text("\"", *names_[0], "\"");
     std::string out = "{";
-    for (std::size_t i = 0; i < size_; ++i) out += (i ? ", \"" : "\"") + *names_[i] + '"';
+    for (std::size_t i = 0; i < size_; ++i) out += detail::concat_text(i ? ", \"" : "\"", *names_[i], "\"");
     return out + "}";
   }
 
@@ -108,7 +108,7 @@ namespace detail {
 inline std::string axes_in_scope() {
   std::string known;
   for (auto& axis : context().axes)
-    if (axis.name && !axis.name->empty()) known += (known.empty() ? "\"" : ", \"") + *axis.name + '"';
+    if (axis.name && !axis.name->empty()) known += concat_text(known.empty() ? "\"" : ", \"", *axis.name, "\"");
   return known.empty() ? "none (call it inside a vmap or pmap with an axis name)" : known;
 }
 

@@ -22,12 +22,6 @@ class Dims {
   static constexpr Index capacity = 16;
 
   Dims() = default;
-  Dims(const Dims& other) : rank_(other.rank_) { std::copy_n(other.data_, rank_, data_); }
-  Dims& operator=(const Dims& other) {
-    rank_ = other.rank_;
-    std::copy_n(other.data_, rank_, data_);
-    return *this;
-  }
   template <std::integral... I>
     requires(sizeof...(I) > 0)
   Dims(I... values) {  // from any integer types, mixed ones too
@@ -71,13 +65,13 @@ class Dims {
 
   std::string text() const {
     std::string out = "(";
-    for (Index i = 0; i < rank_; ++i) out += (i ? ", " : "") + std::to_string(data_[i]);
+    for (Index i = 0; i < rank_; ++i) out += concat_text(i ? ", " : "", data_[i]);
     return out + ")";
   }
 
  private:
   Index rank_ = 0;
-  Index data_[capacity];
+  Index data_[capacity] = {};
 };
 
 }  // namespace detail

@@ -76,7 +76,7 @@ struct Path {
   const std::string* key = nullptr;
   std::string text() const {
     if (!parent) return "";
-    return parent->text() + (key ? "[\"" + *key + "\"]" : "[" + std::to_string(index) + "]");
+    return key ? concat_text(parent->text(), "[\"", *key, "\"]") : concat_text(parent->text(), "[", index, "]");
   }
 };
 template <class K> std::string key_text(const K& key) {

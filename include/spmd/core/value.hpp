@@ -12,7 +12,7 @@ struct Device {
   Platform platform = Platform::host;
   int id = 0;
   friend bool operator==(const Device&, const Device&) = default;
-  std::string text() const { return (platform == Platform::host ? "host:" : "cuda:") + std::to_string(id); }
+  std::string text() const { return detail::concat_text(platform == Platform::host ? "host:" : "cuda:", id); }
   friend std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.text(); }
 };
 

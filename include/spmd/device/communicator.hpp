@@ -47,7 +47,7 @@ inline List<Mark>& marks() {
 inline std::string describe(const Call& call) {
   std::string out = call.prim->describe() + " of ";
   for (std::size_t i = 0; i < call.operands.size() && i < 4; ++i)
-    out += (i ? ", " : "") + std::string(call.operands[i]->dtype->name) + call.operands[i]->shape.text();
+    out += concat_text(i ? ", " : "", call.operands[i]->dtype->name, call.operands[i]->shape);
   if (call.operands.size() > 4) out += concat_text(", ... (", call.operands.size(), " leaves)");
   return out;
 }
@@ -207,9 +207,9 @@ class Group {
     std::string waits, absent;
     for (Index r = 0; r < size_; ++r) {
       if (round.here[index(r)] && waits.empty()) waits = describe(round.calls[index(r)]);
-      if (!round.here[index(r)]) absent += (absent.empty() ? "" : ", ") + std::to_string(r);
+      if (!round.here[index(r)]) absent += concat_text(absent.empty() ? "" : ", ", r);
     }
-    return waits + " still waits for shard " + absent;
+    return concat_text(waits, " still waits for shard ", absent);
   }
   void release(Round& round) {
     meeting_.running += std::exchange(round.waiting, 0);

@@ -40,7 +40,7 @@ class Grouping final : public Counted {
     std::string out = "{";
     for (auto& group : members_) {
       out += out.size() > 1 ? ", {" : "{";
-      for (std::size_t k = 0; k < group.size(); ++k) out += (k ? ", " : "") + std::to_string(group[k]);
+      for (std::size_t k = 0; k < group.size(); ++k) out += concat_text(k ? ", " : "", group[k]);
       out += "}";
     }
     return out + "}";

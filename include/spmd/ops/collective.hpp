@@ -167,13 +167,23 @@ template <class Tree> auto pmin(const Tree& x, const AxisNames& axis, const Grou
   auto f = []<class T>(const Tensor<T>& all) { return min(all, Axes{0}); };
   return axis.size() == 0 ? x : detail::map_leaves(f, detail::gathered("pmin", x, axis, options.groups, source));
 }
-/// Elementwise, the (flattened) axis index of the first shard with the largest value, as int32.
+namespace detail {
+/// As JAX has it: where the winner is NaN, no index equals it, and the largest int32 is left.
+template <bool Largest> struct WinningIndex {
+  template <class T> Tensor<std::int32_t> operator()(const Tensor<T>& all) const {
+    const auto index = arg_reduce<Largest>(all, 0, false);
+    if constexpr (Floating<T>) return where(any(isnan(all), Axes{0}), std::numeric_limits<std::int32_t>::max(), index);
+    else return index;
+  }
+};
+}  // namespace detail
+/// Elementwise, the (flattened) axis index of the first shard with the largest value, as int32; 2147483647 where one has a NaN.
 template <class Tree> auto pargmax(const Tree& x, const AxisNames& axis, detail::Source source = detail::Source::current()) {
-  auto f = []<class T>(const Tensor<T>& all) { return argmax(all, 0); };
+  detail::WinningIndex<true> f;
   return detail::map_leaves(f, detail::gathered("pargmax", x, axis, {}, source));
 }
 template <class Tree> auto pargmin(const Tree& x, const AxisNames& axis, detail::Source source = detail::Source::current()) {
-  auto f = []<class T>(const Tensor<T>& all) { return argmin(all, 0); };
+  detail::WinningIndex<false> f;
   return detail::map_leaves(f, detail::gathered("pargmin", x, axis, {}, source));
 }
 

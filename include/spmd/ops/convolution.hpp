@@ -13,16 +13,22 @@ enum class ConvPart { outputs, images, kernel };
 
 template <ConvPart part> struct Conv2d {
   static constexpr std::string_view name = "conv2d";
-  host::Windows windows;
+  Windows windows;
 
   template <class T> Tensor<T> impl(const Tensor<T>& a, const Tensor<T>& b) const {
     const auto shape = result_shape(a.shape(), b.shape());
-    auto &p = a.any()->dense(name), &q = b.any()->dense(name);
-    auto out = Buffer::make(shape, dtype_of<T>(), p.device);
-    const Index images = part == ConvPart::kernel ? a.shape()[0] : shape[0];
-    if constexpr (part == ConvPart::outputs) host::conv2d(out->template fill_as<T>(), p.template as<T>(), q.template as<T>(), images, b.shape()[2], b.shape()[3], windows);
-    if constexpr (part == ConvPart::images) host::conv2d_images(out->template fill_as<T>(), q.template as<T>(), p.template as<T>(), images, a.shape()[2], a.shape()[3], windows);
-    if constexpr (part == ConvPart::kernel) host::conv2d_kernel(out->template fill_as<T>(), p.template as<T>(), q.template as<T>(), images, a.shape()[3], b.shape()[3], windows);
+    const auto& images = part == ConvPart::kernel ? a.shape() : shape;
+    const auto& kernel = part == ConvPart::outputs ? b.shape() : part == ConvPart::images ? a.shape() : shape;
+    const host::Conv2d sizes{images[0], windows.rows, windows.columns, kernel[2], kernel[3]};
+    auto &x = a.any()->dense(name), &y = b.any()->dense(name);
+    auto out = Buffer::make(shape, dtype_of<T>(), x.device);
+    const auto bytes = static_cast<std::size_t>(host::conv2d_workspace<T>(sizes));
+    auto* workspace = allocate(bytes);
+    const T *p = x.template as<T>(), *q = y.template as<T>();
+    if constexpr (part == ConvPart::outputs) host::conv2d(out->template fill_as<T>(), p, q, sizes, workspace);
+    else if constexpr (part == ConvPart::images) host::conv2d_input_gradient(out->template fill_as<T>(), q, p, sizes, workspace);
+    else host::conv2d_weight_gradient(out->template fill_as<T>(), p, q, sizes, workspace);
+    deallocate(workspace, bytes);
     return Tensor<T>(Any(out));
   }
   template <class T> auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& a, const Tensor<T>& b) const {
@@ -51,9 +57,9 @@ template <ConvPart part> struct Conv2d {
 
  private:
   Shape result_shape(const Shape& a, const Shape& b) const {
-    if constexpr (part == ConvPart::outputs) return {a[0], windows.rows, windows.columns, b[3]};
-    else if constexpr (part == ConvPart::images) return {b[0], windows.height, windows.width, a[2]};
-    else return {windows.window_h, windows.window_w, a[3], b[3]};
+    if constexpr (part == ConvPart::outputs) return {a[0], windows.rows.outputs(), windows.columns.outputs(), b[3]};
+    else if constexpr (part == ConvPart::images) return {b[0], windows.rows.size, windows.columns.size, a[2]};
+    else return {windows.rows.window, windows.columns.window, a[3], b[3]};
   }
   /// Where the lanes of an operand go, if the other has none, and where they are found in the result.
   using Lane = std::pair<Index, Index>;

@@ -1,6 +1,6 @@
 // Windows that move over images: their sizes, strides and paddings as users write them.
 #pragma once
-#include "../device/host/windows.hpp"
+#include "../device/host/window.hpp"
 #include "shaping.hpp"
 
 namespace spmd {
@@ -37,22 +37,24 @@ class Padding {
 
 namespace detail {
 
-/// How many windows along one axis, and the padding before it.
-inline std::pair<Index, Index> windows_along(std::string_view op, std::string_view axis, Index size, Index window, Index stride, const Padding& padding, Index by) {
+inline host::Window window_along(std::string_view op, std::string_view axis, Index size, Index window, Index stride, const Padding& padding, Index by) {
   if (window < 1) fail<ShapeError>(op, "the window has ", axis, " ", window);
   if (stride < 1) fail<ShapeError>(op, "the stride along the ", axis, " is ", stride, ": it must be 1 or more");
   if (padding.is_same()) {
-    const Index count = (size + stride - 1) / stride;
-    return {count, std::max<Index>(0, (count - 1) * stride + window - size) / 2};
+    const Index count = (size + stride - 1) / stride, total = std::max<Index>(0, (count - 1) * stride + window - size);
+    return {size, window, stride, total / 2, total - total / 2};
   }
   if (by < 0) fail<ShapeError>(op, "the padding along the ", axis, " is ", by, ": use slice to cut");
   if (size + 2 * by < window) fail<ShapeError>(op, "a window of ", axis, " ", window, " does not fit images of ", axis, " ", size, " with a padding of ", by);
-  return {(size + 2 * by - window) / stride + 1, by};
+  return {size, window, stride, by, by};
 }
-inline host::Windows windows_over(std::string_view op, const Shape& images, HeightWidth window, HeightWidth stride, const Padding& padding) {
-  const auto [rows, top] = windows_along(op, "height", images[1], window.height, stride.height, padding, padding.by().height);
-  const auto [columns, left] = windows_along(op, "width", images[2], window.width, stride.width, padding, padding.by().width);
-  return {images[1], images[2], rows, columns, window.height, window.width, stride.height, stride.width, top, left};
+/// A window over the two axes of images.
+struct Windows {
+  host::Window rows, columns;
+};
+inline Windows windows_over(std::string_view op, const Shape& images, HeightWidth window, HeightWidth stride, const Padding& padding) {
+  return {window_along(op, "height", images[1], window.height, stride.height, padding, padding.by().height),
+          window_along(op, "width", images[2], window.width, stride.width, padding, padding.by().width)};
 }
 
 /// Lanes, along axis 0, become a part of what was axis `to`, and come back.

@@ -201,8 +201,7 @@ template <class F> auto shard_map(F f, Mesh mesh, Specs in_specs, Specs out_spec
       return tree;
     };
     using Returned = std::invoke_result_t<const F&, Args...>;
-    std::size_t i = 0;
-    std::tuple<Args...> inputs{ordered(args, in_specs[i++], false)...};
+    auto inputs = [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Args...>{ordered(args, in_specs[I], false)...}; }(std::index_sequence_for<Args...>{});
     if constexpr (std::is_void_v<Returned>) {
       std::apply(detail::MeshLevel<F, std::tuple<>>{&f, &mesh, &in_specs, &out_specs, 0}, inputs);
     } else {

@@ -17,9 +17,13 @@ template <class T> auto array_of(const void* p, Index n) {
   else return map.template cast<float>();
 }
 
+/// Whether an operation states its expression on whole arrays.
+template <class Op, class... Arrays>
+concept OnArrays = requires(const Arrays&... arrays) { Op::array(arrays...); };
+
 template <class Op, class R, class... Ts> void elementwise(void* out, const void* const* in, Index n) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    if constexpr (requires { Op::array(array_of<Ts>(in[I], n)...); }) {
+    if constexpr (OnArrays<Op, decltype(array_of<Ts>(nullptr, Index{}))...>) {
       auto result = Op::array(array_of<Ts>(in[I], n)...);
       Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>> to(static_cast<R*>(out), n);
       if constexpr (std::is_same_v<R, typename decltype(result)::Scalar>) to = result;

@@ -109,6 +109,12 @@ template <class T, class A> struct PutStream {
   }
   void operator()(Index i, const A& x) const { out[i] = narrow<T>(x); }
 };
+/// Or combined with what is there.
+template <class R, class A> struct PutCombined {
+  A* out;
+  void operator()(Index i, const Register<A>& x) const { store_lanes(out + i, R::of(load_lanes<Register<A>>(out + i), x)); }
+  void operator()(Index i, const A& x) const { out[i] = R::of(out[i], x); }
+};
 /// Or added to wide accumulators.
 template <class R, class A> struct PutWide {
   Wide<R, A>* wide;

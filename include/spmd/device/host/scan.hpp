@@ -50,40 +50,41 @@ template <bool Max, class V> auto beats(const V& x, const V& best) {
   else return ((x < best) | (x != x)) & (best == best);
 }
 
-/// Columns of a matrix, as many as `count` registers hold.
-template <bool Max, class A, int count, class T> void arg_reduce_lanes(std::int32_t* out, const T* in, Index n, Index inner) {
+/// As many columns as `count` registers hold, from column c on; at(row) points to the first column of a row.
+template <bool Max, class A, int count, class At> void arg_reduce_lanes(std::int32_t* out, At&& at, Index n, Index c) {
   constexpr int lanes = lanes_in_register<A>;
   using Where = Register<IndexLane<A>>;
   Register<A> best[std::size_t{count}];
   Where where[std::size_t{count}] = {};
 #pragma GCC unroll 4
-  for (int r = 0; r < count; ++r) best[r] = load_as<A, lanes>(in + r * lanes);
+  for (int r = 0; r < count; ++r) best[r] = load_as<A, lanes>(at(0) + c + r * lanes);
   for (Index row = 1; row < n; ++row) {
     const Where here = Where{} + static_cast<IndexLane<A>>(row);
 #pragma GCC unroll 4
     for (int r = 0; r < count; ++r) {
-      const Register<A> x = load_as<A, lanes>(in + row * inner + r * lanes);
+      const Register<A> x = load_as<A, lanes>(at(row) + c + r * lanes);
       const auto better = beats<Max>(x, best[r]);
       best[r] = better ? x : best[r];
       where[r] = better ? here : where[r];
     }
   }
 #pragma GCC unroll 4
-  for (int r = 0; r < count; ++r) store_as<std::int32_t, IndexLane<A>, lanes>(out + r * lanes, where[r]);
+  for (int r = 0; r < count; ++r) store_as<std::int32_t, IndexLane<A>, lanes>(out + c + r * lanes, where[r]);
 }
 
-template <bool Max, class T> void arg_reduce_columns(std::int32_t* out, const T* in, Index n, Index inner) {
+/// out[c] = the row of 0 .. n - 1 whose at(row)[c] is the extreme, for c in [0, inner).
+template <bool Max, class T, class At> void arg_reduce_columns(std::int32_t* out, At&& at, Index n, Index inner) {
   // Small integers are compared as wide ones, so that an index fits beside them.
   using A = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, std::int32_t, Accumulator<MaxOf, T>>;
   constexpr int lanes = lanes_in_register<A>;
   Index c = 0;
-  for (; c + 4 * lanes <= inner; c += 4 * lanes) arg_reduce_lanes<Max, A, 4>(out + c, in + c, n, inner);
-  for (; c + lanes <= inner; c += lanes) arg_reduce_lanes<Max, A, 1>(out + c, in + c, n, inner);
+  for (; c + 4 * lanes <= inner; c += 4 * lanes) arg_reduce_lanes<Max, A, 4>(out, at, n, c);
+  for (; c + lanes <= inner; c += lanes) arg_reduce_lanes<Max, A, 1>(out, at, n, c);
   for (; c < inner; ++c) {
-    A best = widen<A>(in[c]);
+    A best = widen<A>(at(0)[c]);
     out[c] = 0;
     for (Index row = 1; row < n; ++row) {
-      const A x = widen<A>(in[row * inner + c]);
+      const A x = widen<A>(at(row)[c]);
       if (!beats<Max>(x, best)) continue;
       best = x;
       out[c] = static_cast<std::int32_t>(row);
@@ -98,7 +99,7 @@ template <bool Max, class T> void arg_reduce(std::int32_t* out, const T* in, Ind
   using R = std::conditional_t<Max, MaxOf, MinOf>;
   for (Index o = 0; o < outer; ++o) {
     if (inner == 1) out[o] = static_cast<std::int32_t>(detail::arg_reduce_run<R>(in + o * n, n));
-    else detail::arg_reduce_columns<Max>(out + o * inner, in + o * n * inner, n, inner);
+    else detail::arg_reduce_columns<Max, T>(out + o * inner, [matrix = in + o * n * inner, inner](Index row) { return matrix + row * inner; }, n, inner);
   }
 }
 
