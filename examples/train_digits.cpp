@@ -42,9 +42,9 @@ std::vector<Device> first_devices(Index n) {
 
 void print_devices(const std::vector<Device>& devices, Index batch) {
   const Index part = batch / static_cast<Index>(devices.size());
-  std::cout << "device    images of each batch\n";
+  std::cout << "images of a batch   device\n";
   for (Index i = 0; const Device& device : devices) {
-    std::cout << device << "    " << i * part << " to " << (i + 1) * part - 1 << "\n";
+    std::cout << line("%6d to %6d    ", int(i * part), int((i + 1) * part - 1)) << device << "\n";
     ++i;
   }
 }

@@ -15,7 +15,10 @@ constexpr double close = 1e-6;
 Words words(const Key& key) { return random::key_data(key).to_vector(); }
 
 /// draw(shape) has these values, for the shapes (2, 3) and (5).
-template <class F, class T = typename std::invoke_result_t<F, Shape>::value_type> void expect_six(F draw, const std::vector<std::type_identity_t<T>>& six, double tolerance = 0) {
+template <class F, class T = typename std::invoke_result_t<F, Shape>::value_type>
+void expect_six(F draw, const std::vector<std::conditional_t<std::is_floating_point_v<T>, double, T>>& values, double tolerance = 0) {
+  std::vector<T> six;
+  for (const auto value : values) six.push_back(static_cast<T>(value));
   EXPECT_TRUE(same(draw(Shape{2, 3}), Shape{2, 3}, six, tolerance));
   EXPECT_TRUE(same(draw(Shape{5}), Shape{5}, std::vector<T>(six.begin(), six.begin() + 5), tolerance));
 }
@@ -71,7 +74,7 @@ TEST(Random, uniform) {
   expect_six([](const Shape& s) { return cast<float>(random::uniform<bfloat16>(Key(0), s)); }, {0.6484375, 0.5703125, 0.15625, 0.203125, 0.7109375, 0.2578125});
   expect_six([](const Shape& s) { return random::uniform<float>(Key(0), s, -3, 5.5); }, {5.0551696, 5.3179288, -0.17552239, 0.98368192, 1.844054, -1.5932243});
   // Bounds are rounded to the type, whatever theirs is.
-  EXPECT_TRUE(same(random::uniform<float>(Key(1701), {5}, 0.1, 0.7f), {5}, {0.255242735, 0.474317491, 0.236138195, 0.172919244, 0.39719969}));
+  EXPECT_TRUE(same(random::uniform<float>(Key(1701), {5}, 0.1, 0.7f), {5}, {0.255242735f, 0.474317491f, 0.236138195f, 0.172919244f, 0.39719969f}));
   EXPECT_TRUE(same(random::uniform<float>(Key(0), {2}, bfloat16(-3.0f), std::int64_t{-3}), {2}, {-3, -3}));
   EXPECT_EQ(random::uniform(Key(0), {2, 0}).size(), 0);
 }
@@ -105,7 +108,7 @@ TEST(Random, normal) {
   EXPECT_TRUE(same(of(0.0), {5}, {-0.94418314714499807, -2.0569372575624807, -2.2236966872817883, -0.78617489122489692, 1.4859825645388456}, 4e-15));
   EXPECT_TRUE(same(of(float16(0)), {5}, {0.392089844, -0.117126465, 1.41992188, 0.620605469, -1.10742188}, 1e-3));
   EXPECT_TRUE(same(of(bfloat16(0)), {5}, {-1.0625, -0.74609375, -0.82421875, 0.515625, -0.171875}, 1e-2));
-  EXPECT_TRUE(same(slice(random::normal(Key(1701), {1000}), 996, 1000, 0), {4}, {-0.182650417, -0.105143748, 0.222846702, -0.0831595138}, 2.4e-7));
+  EXPECT_TRUE(same(slice(random::normal(Key(1701), {1000}), 996, 1000, 0), {4}, {-0.182650417f, -0.105143748f, 0.222846702f, -0.0831595138f}, 2.4e-7));
   EXPECT_TRUE(same(slice(random::normal<double>(Key(1701), {1000}), 996, 1000, 0), {4}, {1.040327578391899, 0.94501400105556865, -1.1584263756245055, 0.0060744860569690992}, 4e-15));
 }
 
@@ -135,8 +138,8 @@ TEST(Random, exponential) {
 
 TEST(Random, gumbel) {
   expect_six([](const Shape& s) { return random::gumbel<float>(Key(0), s); }, {2.9233725, 3.8326178, -0.096893243, 0.27725708, 0.57569456, -0.58710074}, close);
-  EXPECT_TRUE(same(random::gumbel<float>(Key(0), {5}, Mode::high), {5}, {-1.0818486, -1.3463638, 0.90657884, 0.45828176, 0.16994496}, close));
-  EXPECT_TRUE(same(random::gumbel<float>(Key(0), {2, 3}, Mode::high), {2, 3}, {-1.0818486, -1.3463638, 0.90657884, 0.45828202, 0.16994496, 1.7096663}, close));
+  EXPECT_TRUE(same(random::gumbel<float>(Key(0), {5}, Mode::high), {5}, {-1.0818486f, -1.3463638f, 0.90657884f, 0.45828176f, 0.16994496f}, close));
+  EXPECT_TRUE(same(random::gumbel<float>(Key(0), {2, 3}, Mode::high), {2, 3}, {-1.0818486f, -1.3463638f, 0.90657884f, 0.45828202f, 0.16994496f, 1.7096663f}, close));
   const auto of = []<class T>(T, Mode mode) { return cast<double>(random::gumbel<T>(Key(1701), {5}, mode)); };
   EXPECT_TRUE(same(of(0.0f, Mode::low), {5}, {-0.301540285, 0.751146495, -0.39424175, -0.74553901, 0.353073835}, close));
   EXPECT_TRUE(same(of(0.0, Mode::low), {5}, {-0.56368611376108502, -1.3660269104658402, -1.4670289151085247, -0.42724024767047003, 2.6435076253537457}, 1e-15));
@@ -255,6 +258,9 @@ TEST(Random, choice) {
   EXPECT_TRUE(same(random::choice(Key(1701), x, {2, 3}, p, {.axis = 1}), {3, 2, 3}, {3, 1, 3, 3, 2, 0, 7, 5, 7, 7, 6, 4, 11, 9, 11, 11, 10, 8}));
   EXPECT_TRUE(same(random::choice(Key(1701), x, {3}, p, {.replace = false, .axis = 1}), {3, 3}, {1, 3, 2, 5, 7, 6, 9, 11, 10}));
   EXPECT_EQ(checksum(random::choice(Key(9), 4, {1000}, p)), 0xf3da2u);
+  // Probabilities of every floating type.
+  const auto certain = []<class T>(T) { return random::choice(Key(2), 4, {9}, cast<T>(array<float>({0, 0, 1, 0}))); };
+  for (const auto& drawn : {certain(0.0f), certain(0.0), certain(float16(0)), certain(bfloat16(0))}) EXPECT_TRUE(same(drawn, Shape{9}, std::vector<std::int32_t>(9, 2)));
   EXPECT_EQ(random::choice(Key(0), 0, {0, 2}).shape(), (Shape{0, 2}));
   EXPECT_EQ(random::choice(Key(0), 4, {0}, rising).shape(), Shape{0});
   EXPECT_EQ(random::choice(Key(0), zeros<float>({0, 4}), {0}).shape(), (Shape{0, 4}));

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <spmd/spmd.hpp>
+#include "support/check.hpp"
 
 namespace check {
 
-using D = spmd::Tensor<double>;
 using Ds = std::vector<D>;
 using At = std::vector<spmd::Index>;
 
@@ -25,6 +24,22 @@ struct Operation {
 };
 /// The whole list.
 const std::vector<Operation>& operations();
+
+/// A test per row: TEST_P(Suite, what) looks at *GetParam().
+using PerOperation = testing::TestWithParam<const Operation*>;
+inline std::vector<const Operation*> operation_pointers() {
+  std::vector<const Operation*> list;
+  for (auto& row : operations()) list.push_back(&row);
+  return list;
+}
+/// Its number, and its name as far as gtest's filter understands it.
+inline std::string operation_name(const testing::TestParamInfo<const Operation*>& info) {
+  auto name = std::to_string(info.index) + "_";
+  for (char c : info.param->name)
+    if (std::isalnum(static_cast<unsigned char>(c))) name += c;
+    else if (name.back() != '_') name += '_';
+  return name;
+}
 
 // ---------------------------------------------------------------- plain arrays
 

@@ -2,6 +2,8 @@
 // Errors of all: AxisError for a name that is unbound or given twice and for groups that do not name every index once;
 // CollectiveMismatch when another shard makes another call, or none.
 #pragma once
+#include <numeric>
+
 #include "exchange_leaves.hpp"
 
 namespace spmd {
@@ -82,16 +84,18 @@ template <class Tree> auto gathered(std::string_view op, const Tree& tree, const
   const Scope scope(op, axis, groups, false, source);
   auto leaves = leaves_of<false>(tree);
   if (leaves.values.empty()) return tree;
-  if (scope.groups) {  // groups may be uneven: everybody gathers, and takes the rows of its own group, the last one repeated
-    Index most = 0;
-    for (Index g = 0; g < scope.groups->count(); ++g) most = std::max(most, scope.groups->size(g));
+  if (scope.groups) {
+    // Groups may be uneven: everybody gathers, and takes the rows of its own group, each as often as any other, so that winners who
+    // are equal share the gradient evenly.
+    Index rows_each = 1;
+    for (Index g = 0; g < scope.groups->count(); ++g) rows_each = std::lcm(rows_each, scope.groups->size(g));
     List<Index> rows;
     for (Index i = 0; i < scope.size; ++i) {
       auto& members = scope.groups->members(scope.groups->of(i));
-      for (Index k = 0; k < most; ++k) rows.push_back(members[static_cast<std::size_t>(std::min<Index>(k, static_cast<Index>(members.size()) - 1))]);
+      for (Index k = 0; k < rows_each; ++k) rows.push_back(members[static_cast<std::size_t>(k) % members.size()]);
     }
     auto all = gather_all(scope, std::move(leaves.values), leaves.maths);
-    for (auto& x : all) x = take(x, my_row(scope, index_table(Shape{scope.size, most}, rows)), 0);
+    for (auto& x : all) x = take(x, my_row(scope, index_table(Shape{scope.size, rows_each}, rows)), 0);
     return with_leaves(tree, all);
   }
   return with_leaves(tree, gather_leaves(scope, std::move(leaves.values), leaves.maths));
@@ -208,25 +212,31 @@ template <class Tree> auto psum_scatter(const Tree& x, const AxisNames& axis, co
   for (auto& leaf : leaves.values) leaf = detail::dim_to_rows("psum_scatter", leaf, detail::checked_axis("psum_scatter", options.dim, leaf->shape.rank()), scope.members(), options.tiled);
   return detail::with_leaves(std::move(tree), detail::scatter_leaves(scope, std::move(leaves.values), leaves.maths));
 }
+namespace detail {
+template <class Tree> Tree exchanged(std::string_view op, const Tree& x, const AxisNames& axis, Index split_dim, Index concat_dim, const AllToAllOptions& options, const Source& source) {
+  const Scope scope(op, axis, options.groups, true, source);
+  auto leaves = leaves_of<false>(x);
+  if (leaves.values.empty() || axis.size() == 0) return x;
+  List<Index> dims;
+  for (auto& leaf : leaves.values) {
+    dims.push_back(checked_axis(op, concat_dim, leaf->shape.rank()));
+    leaf = dim_to_rows(op, leaf, checked_axis(op, split_dim, leaf->shape.rank()), scope.members(), options.tiled);
+  }
+  auto out = exchange_rows(scope, std::move(leaves.values), leaves.maths);
+  for (std::size_t k = 0; k < out.size(); ++k) out[k] = rows_to_dim(out[k], dims[k], options.tiled);
+  return with_leaves(x, out);
+}
+}  // namespace detail
+
 /// Splits `split_dim` among the members and joins what comes from them at `concat_dim`. Untiled, split_dim has the number of members and
 /// goes away, and a new axis comes at concat_dim; tiled, blocks are cut and laid behind each other, rank kept.
 template <class Tree>
 Tree all_to_all(const Tree& x, const AxisNames& axis, Index split_dim, Index concat_dim, const AllToAllOptions& options = {}, detail::Source source = detail::Source::current()) {
-  const detail::Scope scope("all_to_all", axis, options.groups, true, source);
-  auto leaves = detail::leaves_of<false>(x);
-  if (leaves.values.empty() || axis.size() == 0) return x;
-  detail::List<Index> dims;
-  for (auto& leaf : leaves.values) {
-    dims.push_back(detail::checked_axis("all_to_all", concat_dim, leaf->shape.rank()));
-    leaf = detail::dim_to_rows("all_to_all", leaf, detail::checked_axis("all_to_all", split_dim, leaf->shape.rank()), scope.members(), options.tiled);
-  }
-  auto out = detail::exchange_rows(scope, std::move(leaves.values), leaves.maths);
-  for (std::size_t k = 0; k < out.size(); ++k) out[k] = detail::rows_to_dim(out[k], dims[k], options.tiled);
-  return detail::with_leaves(x, out);
+  return detail::exchanged("all_to_all", x, axis, split_dim, concat_dim, options, source);
 }
 /// Swaps an array axis with the mapped one: all_to_all with the same dim for both.
 template <class Tree> Tree pswapaxes(const Tree& x, const AxisNames& axis, Index dim, const GroupOptions& options = {}, detail::Source source = detail::Source::current()) {
-  return all_to_all(x, axis, dim, dim, AllToAllOptions{.tiled = false, .groups = options.groups}, source);
+  return detail::exchanged("pswapaxes", x, axis, dim, dim, AllToAllOptions{.tiled = false, .groups = options.groups}, source);
 }
 
 namespace detail {

@@ -20,7 +20,7 @@ struct LeafMath {
 template <class T> const LeafMath* leaf_math() {
   static constexpr LeafMath math{
       [](void* out, const void* const* in, Index count, Index begin, Index end) { host::combine<host::SumOf>(static_cast<T*>(out), reinterpret_cast<const T* const*>(in), count, begin, end); },
-      [](const Any& x) { return sum(Tensor<T>(x), Axes{0}).any(); },
+      [](const Any& x) { return cast<T>(sum(Tensor<T>(x), Axes{0})).any(); },  // small integers sum to int32: a psum keeps its type
       [](const Any& x, Index n) { return (Tensor<T>(x) * static_cast<T>(n)).any(); }};
   return &math;
 }

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "../device/host/erf_inv.hpp"
+#include "../device/host/packets.hpp"
 #include "arithmetic.hpp"
 
 namespace spmd {
@@ -10,7 +11,7 @@ namespace detail {
 
 struct Exp : SameType {
   static constexpr std::string_view name = "exp";
-  template <class A> static auto array(const A& a) { return a.exp(); }
+  template <class A> static auto array(const A& a) { return host::exp_of(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * out); }
 };
 struct Expm1 : SameType {
@@ -30,12 +31,12 @@ struct Log1p : SameType {
 };
 struct Sqrt : SameType {
   static constexpr std::string_view name = "sqrt";
-  template <class A> static auto array(const A& a) { return a.sqrt(); }
+  template <class A> static auto array(const A& a) { return host::sqrt_of(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * 0.5f / out); }
 };
 struct Rsqrt : SameType {
   static constexpr std::string_view name = "rsqrt";
-  template <class A> static auto array(const A& a) { return a.sqrt().inverse(); }
+  template <class A> static auto array(const A& a) { return host::sqrt_of(a).inverse(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>& x) { return std::tuple(ct * -0.5f * out / x); }
 };
 struct Sin : SameType {
@@ -92,7 +93,7 @@ struct Tanh : SameType {
 };
 struct Sigmoid : SameType {
   static constexpr std::string_view name = "sigmoid";
-  template <class A> static auto array(const A& a) { return a.logistic(); }
+  template <class A> static auto array(const A& a) { return host::logistic_of(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * out * (1.0f - out)); }
 };
 /// max(x, 0); its gradient at 0 is 0, as JAX's.
@@ -146,17 +147,17 @@ struct Power : SameType {
 };
 struct Floor : SameType {
   static constexpr std::string_view name = "floor";
-  template <class A> static auto array(const A& a) { return a.floor(); }
+  template <class A> static auto array(const A& a) { return host::floor_of(a); }
   template <class T> static auto vjp(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) { return std::tuple(zero); }
 };
 struct Ceil : SameType {
   static constexpr std::string_view name = "ceil";
-  template <class A> static auto array(const A& a) { return a.ceil(); }
+  template <class A> static auto array(const A& a) { return host::ceil_of(a); }
   template <class T> static auto vjp(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) { return std::tuple(zero); }
 };
 struct RoundEven : SameType {
   static constexpr std::string_view name = "round";
-  template <class A> static auto array(const A& a) { return a.rint(); }
+  template <class A> static auto array(const A& a) { return host::round_even_of(a); }
   template <class T> static auto vjp(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) { return std::tuple(zero); }
 };
 /// The value with no derivative.

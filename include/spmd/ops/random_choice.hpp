@@ -3,6 +3,8 @@
 #pragma once
 #include "../device/host/shuffle.hpp"
 #include "random_numbers.hpp"
+#include "shaping.hpp"
+#include "sorting.hpp"
 
 namespace spmd {
 namespace detail {
@@ -17,54 +19,25 @@ inline Tensor<std::int32_t> random_order(const Key& key, const Shape& shape, Ind
   }));
 }
 
-/// For lines (lines..., n) of double, the places of the k largest, falling: (lines..., k).
-class Largest final : public Primitive {
- public:
-  explicit Largest(Index k) : k_(k) {}
-  std::string_view name() const override { return "random::choice"; }
-  Anys impl(const Anys& args) const override {
-    auto& in = args[0]->dense(name());
-    const Index axis = in.shape.rank() - 1, n = in.shape[axis], lines = extent(in.shape, 0, axis);
-    auto out = Buffer::make(with(in.shape, axis, k_), dtype_of<std::int32_t>(), default_device());
-    for (Index i = 0; i < lines; ++i) host::falling_order(out->fill_as<std::int32_t>() + i * k_, in.as<double>() + i * n, n, k_);
-    return one<Any>(Any(std::move(out)));
-  }
-  Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(1); }
-  Batch batch(const Axis&, const Batch& args) const override { return one<Batched>(Batched{apply<Largest>(args[0].value, k_), true}); }
+/// The places of the k largest elements along the last axis, the largest first, of equals the first.
+template <class T> Tensor<std::int32_t> largest(const Tensor<T>& x, Index k) { return slice(argsort(-x, -1), 0, k, -1); }
 
- private:
-  const Index k_;
+/// Where numbers (lines..., shape) belong in rising lines (lines..., n): the first place that is not below.
+struct SearchSorted {
+  static constexpr std::string_view name = "random::choice";
+  Index line_axes;
+  template <class T> Tensor<std::int32_t> impl(const Tensor<T>& sorted, const Tensor<T>& x) const {
+    const Index lines = extent(sorted.shape(), 0, line_axes), n = sorted.shape()[line_axes], count = extent(x.shape(), line_axes, x.rank());
+    auto *rising = sorted.any()->dense(name).template as<T>(), *number = x.any()->dense(name).template as<T>();
+    auto out = Buffer::make(x.shape(), dtype_of<std::int32_t>(), default_device());
+    for (Index i = 0; i < lines; ++i) host::search_sorted(out->template fill_as<std::int32_t>() + i * count, rising + i * n, n, number + i * count, count);
+    return Tensor<std::int32_t>(Any(std::move(out)));
+  }
+  template <class T> auto vjp(const Tensor<std::int32_t>&, const Tensor<std::int32_t>&, const Tensor<T>&, const Tensor<T>&) const { return std::tuple(zero, zero); }
+  template <class T, class> Batched batch(const Axis& axis, const Batch& args) const {
+    return {bind<std::int32_t>(SearchSorted{line_axes + 1}, Tensor<T>(on_lanes(args[0], axis.size)), Tensor<T>(on_lanes(args[1], axis.size))).any(), true};
+  }
 };
-template <class T> Tensor<std::int32_t> largest(const Tensor<T>& x, Index k) { return Tensor<std::int32_t>(apply<Largest>(cast<double>(x).any(), k)); }
-
-/// Where numbers (lines..., shape) belong in rising lines (lines..., n), both of double: the first place that is not below.
-class SearchSorted final : public Primitive {
- public:
-  explicit SearchSorted(Index line_axes) : line_axes_(line_axes) {}
-  std::string_view name() const override { return "random::choice"; }
-  Anys impl(const Anys& args) const override {
-    auto &sorted = args[0]->dense(name()), &x = args[1]->dense(name());
-    const Index lines = extent(sorted.shape, 0, line_axes_), n = sorted.shape[line_axes_], count = extent(x.shape, line_axes_, x.shape.rank());
-    auto out = Buffer::make(x.shape, dtype_of<std::int32_t>(), default_device());
-    for (Index i = 0; i < lines; ++i) host::search_sorted(out->fill_as<std::int32_t>() + i * count, sorted.as<double>() + i * n, n, x.as<double>() + i * count, count);
-    return one<Any>(Any(std::move(out)));
-  }
-  Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(2); }
-  Batch batch(const Axis& axis, const Batch& args) const override {
-    Anys lanes;
-    for (auto& x : args) lanes.push_back(on_lanes(x, axis.size));
-    return one<Batched>(Batched{std::move(interpret(make<const SearchSorted>(line_axes_ + 1), lanes)[0]), true});
-  }
-
- private:
-  const Index line_axes_;
-};
-template <class T> Tensor<std::int32_t> search_sorted(const Tensor<T>& sorted, const Tensor<T>& x) {
-  Anys args;
-  args.push_back(cast<double>(sorted).any());
-  args.push_back(cast<double>(x).any());
-  return Tensor<std::int32_t>(std::move(interpret(make<const SearchSorted>(0), args)[0]));
-}
 
 /// What `choice` of n things checks.
 inline void check_choice(const Key& key, Index n, const Shape& shape, bool replace) {
@@ -109,7 +82,7 @@ template <std::integral I, Floating P> Tensor<std::int32_t> choice(const Key& ke
   // Without replacement: the largest of Gumbel numbers plus log p (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
   if (!options.replace) return reshape(detail::largest(gumbel<P>(key, p.shape()) + log(p), shape.size()), shape);
   const auto rising = cumsum(p, 0);
-  return detail::search_sorted(rising, rising[-1] * (1 - uniform<P>(key, shape)));
+  return bind<std::int32_t>(detail::SearchSorted{0}, rising, rising[-1] * (1 - uniform<P>(key, shape)));
 }
 /// Slices of x along an axis, by the indices that choice of their number draws: the axes of `shape` take the place of the axis.
 /// Differentiable in x.

@@ -1,6 +1,7 @@
 // Keys and random bits. The generator is threefry2x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011) in the
 // partitionable mode of JAX: element j of a draw depends on its key and on j alone, so neither shapes nor devices change the numbers.
 #pragma once
+#include "../core/key.hpp"
 #include "../device/host/threefry.hpp"
 #include "indexing.hpp"
 

@@ -30,6 +30,17 @@ template <class T> Index find_extreme(const T* x, Index n, Index step, const T& 
 template <class R, class T> Index arg_reduce_run(const T* in, Index n) {
   using A = Accumulator<R, T>;
   constexpr Index block = 2048;
+  if (n < 2 * lanes_in_register<A>) {
+    Index best = 0;
+    A extreme = widen<A>(in[0]);
+    for (Index i = 1; i < n && !is_nan(extreme); ++i) {
+      const A x = widen<A>(in[i]);
+      if (!is_nan(x) && R::of(extreme, x) == extreme) continue;
+      extreme = x;
+      best = i;
+    }
+    return best;
+  }
   Index best_block = 0;
   A best = reduce_block<R, A>(in, std::min(n, block));
   for (Index first = block; first < n && !is_nan(best); first += block) {

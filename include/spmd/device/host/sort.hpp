@@ -70,7 +70,7 @@ template <class Key> SortEntry<Key>* radix_sort(SortEntry<Key>* entries, SortEnt
 
 /// put(j, index) for the j-th smallest of in[0], in[step], ...; `entries` has room for 2 n.
 template <class T, class Put> void sort_run(const T* in, Index n, Index step, SortEntry<SortKey<T>>* entries, Put&& put) {
-  constexpr Index few = 48;
+  constexpr Index few = 80;  // below, clearing and adding up the counts costs more than it saves
   for (Index i = 0; i < n; ++i) entries[i] = {sort_key(in[i * step]), static_cast<std::uint32_t>(i)};
   if (n <= few) insertion_sort(entries, n);
   else entries = radix_sort(entries, entries + n, n);
