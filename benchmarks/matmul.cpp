@@ -1,6 +1,4 @@
 // A matrix product on one device, on two with the rows split, and the same two halves as two threads of plain Eigen.
-#include <Eigen/Core>
-
 #include <thread>
 
 #include "support/bench.hpp"

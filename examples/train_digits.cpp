@@ -103,7 +103,7 @@ int run(int argc, char** argv) {
   const Digits held_out = rows(shuffled, training_images, all.size());
   Batches batches(rows(shuffled, 0, training_images), keys[2], batch);
   std::cout << training_images << " images to learn from, " << held_out.size() << " held out; " << batches.per_epoch()
-            << " steps per epoch, the last " << training_images % batch << " images of each are dropped\n\n";
+            << " steps per epoch, images left over and dropped: " << training_images % batch << "\n\n";
 
   // One source for every device. The state goes in replicated and comes out replicated: passing it back moves nothing.
   const auto step = pmap(train_step, {.axis_name = "batch", .in_axes = {replicated, split(0)}, .out_axes = replicated, .devices = devices});

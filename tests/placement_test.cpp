@@ -135,6 +135,19 @@ struct Net {
   int layers;
 };
 
+TEST(DevicePut, replicated_numbers_meet_other_tensors) {
+  const auto two = device_put(D(2), first(3), replicated);
+  for (Index n : {3, 6, 6000}) {
+    const auto five = full<double>({n}, 5), three = full<double>({n}, 3);
+    EXPECT_TRUE(close(five - two, three, 0)) << n;
+    EXPECT_TRUE(close(two * five, full<double>({n}, 10), 0)) << n;
+    EXPECT_TRUE(close(where(two < five, two, five), full<double>({n}, 2), 0)) << n;
+    EXPECT_TRUE(close(device_put(five, first(3), split(0)) - two, three, 0)) << n;
+    EXPECT_TRUE(close(device_put(five, first(3), replicated) - two, three, 0)) << n;
+    EXPECT_TRUE(close(device_put(five, first(2), replicated) - two, three, 0)) << n;
+  }
+}
+
 TEST(DevicePut, trees) {
   const auto tree = std::tuple(counting({6}), std::map<std::string, D>{{"a", counting({3, 2})}, {"b", counting({9})}}, 7, std::string("static"), Key(3));
   const auto [x, map, number, text, key] = device_put(tree, first(3), AxisSpec{split(0), split(0), replicated, replicated, replicated});

@@ -4,7 +4,7 @@
 #
 #   tests/run.sh                     everything, in the preset `release`
 #   tests/run.sh -R collective       what ctest selects by these arguments
-#   tests/run.sh --full [args...]    under every preset, and with clang
+#   tests/run.sh --full [args...]    under every preset, and with clang, and with all cases of the collective matrix
 #
 # What is missing on this machine is installed first where that is possible: see scripts/setup.sh.
 set -euo pipefail
@@ -13,7 +13,7 @@ source scripts/setup.sh
 spmd_set_up --checks
 
 jobs="$(nproc)"
-options=()
+options=(-DSPMD_TEST_TIMEOUT=300)
 if [[ -n ${CI:-} ]]; then options+=(-DSPMD_WERROR=ON); fi
 
 # Configures and builds a preset in a folder, with further options for CMake.
@@ -32,6 +32,9 @@ run_tests() {
 
 if [[ ${1:-} == --full ]]; then
   shift
+  # All cases of collective_matrix_test and collective_types_test: minutes, under a sanitizer up to hours.
+  export SPMD_MATRIX=full
+  options+=(-DSPMD_TEST_TIMEOUT=14400)
   for preset in dev tsan asan; do
     build "$preset" "build/$preset"
     run_tests "build/$preset" "$@"

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from programs import Answer, Block, Instruction, Program, jax, np, numbers, shape_of, shape_text, text_of
+from programs import Answer, Block, Instruction, Program, jax, jumps, np, numbers, shape_of, shape_text, text_of
 from draw import Drawer, Refused, prune
 
 refusals = collections.Counter()
@@ -31,7 +31,9 @@ def benign(program, answer, answers):
     if not any(np.any(values) for values in answers.values()):
         return False
     rng = np.random.default_rng(0)
-    for _ in range(2):
+    for k in range(3 if jumps(program.body) else 2):
+        if k == 2:
+            answer = Answer(program, jitter=True)
         nudged = {name: a + (1e-6 * rng.standard_normal(a.shape)).astype(np.float32) if name[0] == "f" else a for name, a in program.inputs.items()}
         moved = answer(nudged)
         for name, kind in program.outputs.items():

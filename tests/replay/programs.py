@@ -129,7 +129,7 @@ simple = {
     "softplus": jax.nn.softplus, "gelu": jax.nn.gelu, "floor": jnp.floor, "round": jnp.round, "stop_gradient": lax.stop_gradient,
     "atan2": jnp.arctan2, "pow": jnp.power, "add": jnp.add, "sub": jnp.subtract, "mul": jnp.multiply, "maximum": jnp.maximum,
     "minimum": jnp.minimum, "neg": jnp.negative, "abs": jnp.abs, "square": jnp.square, "sign": jnp.sign, "matmul": jnp.matmul,
-    "dot": jnp.dot, "outer": jnp.outer, "fmod": jnp.fmod,
+    "dot": jnp.dot, "outer": jnp.outer, "fmod": lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)),
     "where_lt": lambda a, b, x, y: jnp.where(a < b, x, y),
     "lt": lambda x, y: (x < y).astype(jnp.int32), "ge": lambda x, y: (x >= y).astype(jnp.int32), "eq": lambda x, y: (x == y).astype(jnp.int32),
     "to_float": lambda x: x.astype(jnp.float32), "to_int": lambda x: x.astype(jnp.int32),
@@ -244,11 +244,20 @@ def collective(n, x, vmapped):
     raise ValueError("unknown collective " + op)
 
 
-class Run:
-    """Interprets a program; notes the type of each register on the way."""
+JUMPS = {"lt", "ge", "where_lt", "floor", "round", "to_int", "argmax", "argmin", "argsort", "sign", "pargmax", "pargmin"}
 
-    def __init__(self):
+
+def jumps(body):
+    return any(n.op in JUMPS or any(jumps(b.body) for b in n.blocks) for n in body)
+
+
+class Run:
+    """Interprets a program; notes the type of each register on the way. With jitter, operations that jump see their operands moved a
+    little, each element another way: what depends on it hangs on rounding."""
+
+    def __init__(self, jitter=False):
         self.types = {}
+        self.noise = np.random.default_rng(1) if jitter else None
         self.vmapped = set()  # names; a program uses none twice
 
     def block(self, block, outer, arguments):
@@ -270,6 +279,8 @@ class Run:
     def instructions(self, body, registers):
         for n in body:
             operands = tuple(registers[r] for r in n.operands)
+            if self.noise and n.op in JUMPS:
+                operands = tuple(self.moved(n, x) for x in operands)
             if n.blocks:
                 results = self.structured(n, registers, operands)
             elif "axis" in n.attributes:
@@ -279,6 +290,12 @@ class Run:
             else:
                 results = (with_attributes[n.op](n, *operands),)
             self.bind(registers, n.results, results)
+
+    def moved(self, n, x):
+        if x.dtype != jnp.float32:
+            return x
+        by = 3e-6 * self.noise.standard_normal(x.shape).astype(np.float32) * (1 + jnp.abs(x))
+        return x + (by * (1 - 2 * lax.axis_index(n.attributes["axis"])) if "axis" in n.attributes else by)
 
     def mapped(self, n, call, operands):
         size = integer(n, "size")
@@ -341,8 +358,8 @@ class Run:
 class Answer:
     """The compiled program: call with arrays, get name -> array."""
 
-    def __init__(self, program):
-        self.run = Run()
+    def __init__(self, program, jitter=False):
+        self.run = Run(jitter)
         self.names = list(program.outputs)
 
         def everything(inputs):

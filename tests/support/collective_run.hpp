@@ -44,7 +44,7 @@ template <class T> D ragged(const Call& c, const spmd::AxisNames& axis, const sp
         for (Index k = 0; k < g; ++k) table[static_cast<std::size_t>(group[static_cast<std::size_t>(m)] * g + k)] = static_cast<std::int32_t>(f(m, k));
     return spmd::take(spmd::Tensor<std::int32_t>({n, g}, table), spmd::axis_index(axis), 0);
   };
-  const auto output = spmd::cast<T>(spmd::full<double>({2 * g, 2}, Ragged::nothing));
+  const auto output = spmd::cast<T>(spmd::full<double>({2 * g, c.shape[1]}, Ragged::nothing));
   return wide(spmd::ragged_all_to_all(x, output, mine(Ragged::from), mine(Ragged::rows), mine(Ragged::to), mine([](Index m, Index k) { return Ragged::rows(k, m); }), axis, {.groups = c.groups}));
 }
 

@@ -119,7 +119,7 @@ class Support {
       bool maps = true;
       for (std::size_t k = 0; k < 9; ++k) maps &= cell(r.op, k);
       const std::string groups = at(r.op, "uneven groups") ? "any sizes" : at(r.op, "groups") ? "equal sizes" : "–";
-      const std::string cells = std::string(maps ? "yes" : at(r.op, "several names") ? "yes, `{}` excepted" : "in part") + " | " + groups + " | " + (at(r.op, "tiled") ? "yes" : "–") + " | " +
+      const std::string cells = std::string(maps ? "yes" : "in part") + " | " + groups + " | " + (at(r.op, "tiled") ? "yes" : "–") + " | " +
                                 (at(r.op, "in `cond`") && at(r.op, "in `while_loop`, `scan`") ? "yes" : "in part") + " | " + (at(r.op, "`grad` of `grad`") ? "yes" : "–") + " |";
       auto line = std::find_if(lines.begin(), lines.end(), [&](auto& l) { return l.first == cells; });
       if (line == lines.end()) line = lines.insert(lines.end(), {cells, ""});

@@ -122,11 +122,11 @@ inline Any shard_of_value(const Any& x, Index i) {
   return on_device(part.value, part.device);
 }
 
-/// One elementwise step on operands of one shape. On equally sharded operands it runs part by part, where the parts are.
+/// One elementwise step on operands of this shape, or of rank 0. On equally sharded operands it runs part by part, where the parts are.
 inline Any elementwise(Kernel kernel, const DType* dtype, const Shape& shape, const Any* const* args, std::size_t count) {
   const Sharded* like = nullptr;
   for (std::size_t i = 0; i < count; ++i)
-    if (auto* s = as_sharded(**args[i]); s && (!like || (like->replicated() && !s->replicated()))) like = s;
+    if (auto* s = as_sharded(**args[i]); s && s->shape == shape && (!like || (like->replicated() && !s->replicated()))) like = s;
   if (!like) return elementwise_step(kernel, dtype, shape, args, count);
   for (std::size_t i = 0; i < count; ++i) {
     auto* s = as_sharded(**args[i]);

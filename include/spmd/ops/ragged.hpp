@@ -23,7 +23,7 @@ Tensor<T> ragged_all_to_all(const Tensor<T>& operand, const Tensor<T>& output, c
 
   const GatherOptions gather{.dim = 0, .tiled = false, .groups = options.groups};
   auto [values, from, sizes, to] = all_gather(std::tuple(operand, detail::wide(input_offsets), detail::wide(send_sizes), detail::wide(output_offsets)), axis, gather, source);
-  if (axis.size() == 0) return output;
+  if (axis.size() == 0) values = expand_dims(values, 0), from = expand_dims(from, 0), sizes = expand_dims(sizes, 0), to = expand_dims(to, 0);
   detail::List<Index> positions;
   for (Index i = 0; i < scope.size; ++i) positions.push_back(scope.groups ? scope.groups->position(i) : i);
   const Tensor<std::int64_t> me(detail::my_row(scope, detail::index_tensor(positions).any()));

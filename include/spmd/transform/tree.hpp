@@ -25,12 +25,33 @@ template <class Tree> Index tree_size(const Tree& tree) {
   });
   return n;
 }
-/// The Euclidean norm of all floating tensors together, a float.
-template <class Tree> Tensor<float> global_norm(const Tree& tree) {
-  Tensor<float> total;
+namespace detail {
+/// The type of the first floating tensor in a tree type; void where there is none.
+template <class T> struct FirstFloating { using type = void; };
+template <class... Ts> struct FirstOf { using type = void; };
+template <class T, class... Ts> struct FirstOf<T, Ts...> {
+  using here = typename FirstFloating<std::remove_cvref_t<T>>::type;
+  using type = std::conditional_t<std::is_void_v<here>, typename FirstOf<Ts...>::type, here>;
+};
+template <Floating T> struct FirstFloating<Tensor<T>> { using type = T; };
+template <class T> struct FirstFloating<std::optional<T>> : FirstFloating<T> {};
+template <class T> struct FirstFloating<std::vector<T>> : FirstFloating<T> {};
+template <class T, std::size_t N> struct FirstFloating<std::array<T, N>> : FirstFloating<T> {};
+template <class... Ts> struct FirstFloating<std::tuple<Ts...>> : FirstOf<Ts...> {};
+template <class A, class B> struct FirstFloating<std::pair<A, B>> : FirstOf<A, B> {};
+template <MapLike M> struct FirstFloating<M> : FirstFloating<typename M::mapped_type> {};
+template <class S>
+  requires(Struct<S> && !is_array_leaf<S>)
+struct FirstFloating<S> : FirstFloating<decltype(members(std::declval<S&>()))> {};
+}  // namespace detail
+/// The Euclidean norm of all floating tensors together, in the type of the first one (float where there is none).
+template <class Tree> auto global_norm(const Tree& tree) {
+  using First = typename detail::FirstFloating<Tree>::type;
+  using T = std::conditional_t<std::is_void_v<First>, float, First>;
+  Tensor<T> total;
   detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path&) {
     if constexpr (is_tensor<L>)
-      if constexpr (Floating<typename L::value_type>) total = total + cast<float>(sum(square(leaf)));
+      if constexpr (Floating<typename L::value_type>) total = total + cast<T>(sum(square(leaf)));
   });
   return sqrt(total);
 }
