@@ -17,18 +17,29 @@ inline Index axis_size(const AxisNames& axis) {
   for (auto* name : axis) n *= detail::find_axis("axis_size", name).size;
   return n;
 }
+namespace detail {
+/// This member's index on the (flattened) axis, as an integer of this type.
+inline Any flat_index(const AxisNames& axis, const DType* type) {
+  Any index;
+  for (auto* name : axis) {
+    auto here = std::move(interpret(make<const AxisIndexOf>(name, type), Anys())[0]);
+    if (!index) {
+      index = std::move(here);
+      continue;
+    }
+    Anys both;
+    both.push_back(std::move(index));
+    both.push_back(std::move(here));
+    index = std::move(interpret(make<const FlattenIndex>(find_axis("axis_index", name).size), both)[0]);
+  }
+  return index ? index : zeros(type, Shape{});
+}
+}  // namespace detail
 /// The index on an axis of the shard or lane that asks, an int32 of rank 0; of several axes the flattened one, the first name being
 /// the most significant.
 inline Tensor<std::int32_t> axis_index(const AxisNames& axis) {
   detail::check_names("axis_index", axis);
-  if (axis.size() == 0) return Tensor<std::int32_t>(0);
-  Tensor<std::int32_t> index(0);
-  for (std::size_t i = 0; i < axis.size(); ++i) {
-    const auto n = static_cast<std::int32_t>(detail::find_axis("axis_index", axis[i]).size);
-    const Tensor<std::int32_t> here(std::move(interpret(detail::make<const detail::AxisIndexOf>(axis[i]), Anys())[0]));
-    index = i == 0 ? here : index * n + here;
-  }
-  return index;
+  return Tensor<std::int32_t>(detail::flat_index(axis, dtype_of<std::int32_t>()));
 }
 
 }  // namespace spmd

@@ -254,23 +254,54 @@ class Route final : public Collective {
   const List<Index> sources_;
 };
 
-/// The index of this member.
+/// The index of this member, an integer of 32 or 64 bits. Untyped arithmetic, like OffsetRows.
 class AxisIndexOf final : public Primitive {
  public:
-  explicit AxisIndexOf(Name a) : axis_(a) {}
+  AxisIndexOf(Name a, const DType* t) : axis_(a), dtype_(t) {}
   std::string_view name() const override { return "axis_index"; }
   Name axis() const override { return axis_; }
-  Anys impl(const Anys&) const override { return one<Any>(Tensor<std::int32_t>(static_cast<std::int32_t>(find_axis(name(), axis_).index)).any()); }
+  Anys impl(const Anys&) const override { return one<Any>(numbers(Shape{}, [&](Index) { return find_axis(name(), axis_).index; })); }
   Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return {}; }
   Batch batch(const Axis& mapped, const Batch&) const override {
-    const auto lanes = build<std::int32_t>(Shape{mapped.size}, [&](std::int32_t* out) {
-      for (Index i = 0; i < mapped.size; ++i) out[i] = static_cast<std::int32_t>(mapped.lanes ? mapped.lanes->rows[static_cast<std::size_t>(i)] : i);
-    });
-    return one<Batched>(Batched{lanes.any(), true});
+    return one<Batched>(Batched{numbers(Shape{mapped.size}, [&](Index i) { return mapped.lanes ? mapped.lanes->rows[static_cast<std::size_t>(i)] : i; }), true});
   }
 
  private:
+  template <class F> Any numbers(const Shape& shape, F f) const {
+    auto out = Buffer::make(shape, dtype_, default_device());
+    for (Index i = 0; i < shape.size(); ++i) {
+      if (dtype_->size == 4) out->fill_as<std::int32_t>()[i] = static_cast<std::int32_t>(f(i));
+      else out->fill_as<std::int64_t>()[i] = f(i);
+    }
+    return out;
+  }
   const Name axis_;
+  const DType* const dtype_;
+};
+
+/// Elementwise major * n + minor, of two integers of one type.
+class FlattenIndex final : public Primitive {
+ public:
+  explicit FlattenIndex(Index n) : n_(n) {}
+  std::string_view name() const override { return "axis_index"; }
+  Anys impl(const Anys& args) const override {
+    auto &major = args[0]->dense(name()), &minor = args[1]->dense(name());
+    auto out = Buffer::make(major.shape, major.dtype, major.device);
+    for (Index i = 0; i < major.shape.size(); ++i) {
+      if (major.dtype->size == 4) out->fill_as<std::int32_t>()[i] = static_cast<std::int32_t>(major.as<std::int32_t>()[i] * n_ + minor.as<std::int32_t>()[i]);
+      else out->fill_as<std::int64_t>()[i] = major.as<std::int64_t>()[i] * n_ + minor.as<std::int64_t>()[i];
+    }
+    return one<Any>(Any(out));
+  }
+  Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(2); }
+  Batch batch(const Axis& axis, const Batch& args) const override {
+    Anys lanes;
+    for (auto& x : args) lanes.push_back(on_lanes(x, axis.size));
+    return one<Batched>(Batched{std::move(interpret(make<const FlattenIndex>(n_), lanes)[0]), true});
+  }
+
+ private:
+  const Index n_;
 };
 
 }  // namespace spmd::detail

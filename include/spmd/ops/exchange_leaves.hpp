@@ -16,7 +16,7 @@ struct Scope {
   Index members() const { return groups ? groups->size(0) : size; }
   bool single() const { return names.size() == 1; }
   /// This member's index on the flattened axis, for looking things up.
-  Any index() const { return cast<std::int64_t>(axis_index(names)).any(); }
+  Any index() const { return flat_index(names, dtype_of<std::int64_t>()); }
 
   std::string_view name;
   const AxisNames& names;

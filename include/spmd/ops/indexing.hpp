@@ -26,14 +26,34 @@ inline Shape replaced(const Shape& shape, Index axis, const Shape& by) {
 inline Tensor<std::int64_t> index_tensor(const List<Index>& list) {
   return Tensor<std::int64_t>(Shape{static_cast<Index>(list.size())}, std::span<const std::int64_t>(list.data(), list.size()));
 }
-/// For rows in each of L lanes, the rows of all lanes laid one behind the other: rows + lane * n.
-inline Any offset_rows(const Any& rows, Index n) {
-  Shape lanes = Shape::filled(rows->shape.rank(), 1);
-  lanes[0] = rows->shape[0];
-  Tensor<std::int64_t> r(rows);
-  // Negative rows count from the end of their own lane.
-  return (where(r < 0, r + n, r) + Tensor<std::int64_t>(reshape((arange<std::int64_t>(lanes[0]) * n).any(), lanes))).any();
-}
+/// For rows in each lane of an axis, the rows of all lanes laid one behind the other: row + lane * n. Negative rows count from the
+/// end of their own lane. Untyped arithmetic, so that a map costs no program the operators on integers.
+class OffsetRows final : public Primitive {
+ public:
+  OffsetRows(Index n, Index axis) : n_(n), axis_(axis) {}
+  std::string_view name() const override { return "take"; }
+  Anys impl(const Anys& args) const override {
+    auto& in = args[0]->dense(name());
+    auto out = Buffer::make(in.shape, in.dtype, in.device);
+    const auto inner = extent(in.shape, axis_ + 1, in.shape.rank()), lanes = in.shape[axis_];
+    const auto* from = in.as<std::int64_t>();
+    auto* to = out->fill_as<std::int64_t>();
+    for (Index i = 0; i < in.shape.size(); ++i) {
+      // Out of range stays out of range, whatever the lane.
+      const bool inside = from[i] >= -n_ && from[i] < n_;
+      to[i] = inside ? (from[i] < 0 ? from[i] + n_ : from[i]) + i / inner % lanes * n_ : lanes * n_;
+    }
+    return one<Any>(Any(out));
+  }
+  Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(1); }
+  Batch batch(const Axis&, const Batch& args) const override {
+    return one<Batched>(Batched{std::move(interpret(make<const OffsetRows>(n_, axis_ + 1), one<Any>(args[0].value))[0]), true});
+  }
+
+ private:
+  const Index n_, axis_;
+};
+inline Any offset_rows(const Any& rows, Index n) { return apply<OffsetRows>(rows, n, Index{0}); }
 
 /// Slices of x along an axis, by an array of row numbers whose axes take the place of the axis.
 class Take final : public Primitive {
