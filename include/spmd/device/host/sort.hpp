@@ -79,6 +79,7 @@ template <class T, class Put> void sort_run(const T* in, Index n, Index step, So
 
 /// sort_run on every run of (outer, n, inner), each with the offset of its first element.
 template <class T, class Put> void sort_runs(const T* in, Index outer, Index n, Index inner, Put&& put) {
+  if (n == 0) return;
   using Entry = SortEntry<SortKey<T>>;
   constexpr std::size_t on_stack = 512;
   const auto room = static_cast<std::size_t>(2 * n);
