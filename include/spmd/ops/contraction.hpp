@@ -21,7 +21,12 @@ struct MatMul {
     host::gemm_batched(out->template fill_as<T>(), x.template as<T>(), y.template as<T>(), stack, a.rank() == 3 ? m * k : 0, b.rank() == 3 ? k * n : 0, m, k, n, transpose_a, transpose_b);
     return Tensor<T>(Any(out));
   }
-  template <class T> auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& a, const Tensor<T>& b) const {
+  template <class T>
+    requires(!Floating<T>)
+  auto vjp(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) const {
+    return std::tuple(zero, zero);
+  }
+  template <Floating T> auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& a, const Tensor<T>& b) const {
     // One matrix met every matrix of a stack: its cotangent is the sum, as one product where the storage allows it.
     auto times = [](bool ta, bool tb, const Tensor<T>& x, const Tensor<T>& y) { return bind<T>(MatMul{ta, tb}, x, y); };
     auto summed = [](const Tensor<T>& x, const Tensor<T>& like) { return x.rank() == 3 && like.rank() == 2 ? sum(x, 0) : x; };
