@@ -565,7 +565,7 @@ inline Expected expect(const Case& c) {
       for (double d : e.direction.elements) along.push_back(d * static_cast<double>(1 + p));
   }
   // Differences of the gradient, of fourth order: it is linear in x except where a weight is.
-  const double step = 1e-3;
+  const double step = 2e-4;
   auto difference = [&](double h) {
     auto high = gradient(controlled(c, run(along, h)));
     const auto low = gradient(controlled(c, run(along, -h)));

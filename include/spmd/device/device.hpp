@@ -39,6 +39,12 @@ class Runtime {
     std::lock_guard lock(mutex_);
     return defaults_;
   }
+  List<Device> default_list() const {  // as above, without the heap
+    std::lock_guard lock(mutex_);
+    List<Device> list;
+    list.append(defaults_.begin(), defaults_.end());
+    return list;
+  }
   Index host_count() const {
     std::lock_guard lock(mutex_);
     return host_count_;
@@ -109,7 +115,7 @@ inline std::vector<Device> devices(Platform platform) {
 /// The devices that maps use when nothing is said.
 inline std::vector<Device> devices() { return detail::Runtime::instance().default_devices(); }
 inline std::vector<Device> local_devices() { return devices(); }
-inline Index device_count() { return static_cast<Index>(devices().size()); }
+inline Index device_count() { return static_cast<Index>(detail::Runtime::instance().default_list().size()); }
 inline Index local_device_count() { return device_count(); }
 inline Index process_index() { return 0; }
 inline Index process_count() { return 1; }

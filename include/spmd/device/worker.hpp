@@ -21,7 +21,7 @@ class Spinning {
  public:
   static Index limit(Index threads) {
     static const auto cores = static_cast<Index>(std::max(1u, std::thread::hardware_concurrency()));
-    return threads <= cores ? 20000 : 0;
+    return threads <= cores ? 1000 : 0;
   }
 };
 

@@ -264,7 +264,7 @@ template <class Out> List<Cut> result_cuts(std::string_view op, MapKind map, con
       // A rank-0 result is stacked, whatever the spec says but replicated.
       if (!spec) cuts.push_back({inputs_split && rank > 0 && !key ? Cut::split : Cut::each, 0});
       else if (rank == 0 && spec->kind != AxisSpec::Kind::replicated) cuts.push_back({Cut::each, 0});
-      else cuts.push_back(resolve(op, map, *spec, key, rank, true, leaf_name("result", path)));
+      else cuts.push_back(resolve(op, map, *spec, key, rank, true, spec->kind == AxisSpec::Kind::replicated ? std::string() : leaf_name("result", path)));
     }
   };
   const Path root;

@@ -49,7 +49,7 @@ inline void place(const MapOptions& options, Index n, PMap::Spec& spec) {
   } else if (here.meeting) {
     all = here.devices;
   } else {
-    const auto defaults = Runtime::instance().default_devices();
+    const auto defaults = Runtime::instance().default_list();
     all.append(defaults.begin(), defaults.end());
   }
   const auto count = static_cast<Index>(all.size());
