@@ -93,7 +93,8 @@ template <class Op, class R, class... Ts> class Bound final : public Primitive {
     return apply([&](auto... i) { return one<Any>(op_.impl(Tensor<Ts>(args[i])...).any()); });
   }
   Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed needed) const override {
-    return apply([&](auto... i) {
+    if constexpr (!Floating<R>) return Anys(sizeof...(Ts));  // tapes record no integers
+    else return apply([&](auto... i) {
       auto rules = op_.vjp(Tensor<R>(cts[0]), Tensor<R>(outs[0]), Tensor<Ts>(args[i])...);
       Anys result(sizeof...(Ts));
       ((result[i] = needed[i] ? cotangent(std::get<i>(rules)) : Any()), ...);

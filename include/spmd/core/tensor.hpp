@@ -29,7 +29,7 @@ template <class X> inline constexpr bool is_tensor = false;
 template <class T> inline constexpr bool is_tensor<Tensor<T>> = true;
 
 namespace detail {
-inline Device default_device();  // where new values go: the current device of a shard, the first default device outside
+Device default_device();  // where new values go: the current device of a shard, the first default device outside
 template <class T> const DType* checked_dtype() {
   static_assert(Element<T>, "spmd::Tensor: the element type must be a floating, integer or bool type");
   return dtype_of<T>();
@@ -47,11 +47,11 @@ template <class T> Any from_elements(const Shape& shape, const T* first, Index n
   if (n > 0) std::memcpy(buffer->fill(), first, static_cast<std::size_t>(n) * sizeof(T));
   return buffer;
 }
-inline Any leading_slice(const Any& x, Index i);
-inline List<Device> devices_of(const Value& x);
-inline Index shards_of(const Value& x);
-inline Any shard_of_value(const Any& x, Index i);
-inline bool sharded(const Value& x);
+Any leading_slice(const Any& x, Index i);
+List<Device> devices_of(const Value& x);
+Index shards_of(const Value& x);
+Any shard_of_value(const Any& x, Index i);
+bool sharded(const Value& x);
 }  // namespace detail
 
 /// An immutable, row-major array of T. Copies share storage. Inside a map or a gradient it may stand for a traced value.

@@ -30,30 +30,31 @@ inline Tensor<std::int64_t> index_tensor(const List<Index>& list) {
 /// end of their own lane. Untyped arithmetic, so that a map costs no program the operators on integers.
 class OffsetRows final : public Primitive {
  public:
-  OffsetRows(Index n, Index axis) : n_(n), axis_(axis) {}
-  std::string_view name() const override { return "take"; }
+  /// `op` indexes `axis` of size n; the lanes are along `lane_axis` of the rows.
+  OffsetRows(std::string_view op, Index n, Index axis, Index lane_axis) : op_(op), n_(n), axis_(axis), lane_axis_(lane_axis) {}
+  std::string_view name() const override { return op_; }
   Anys impl(const Anys& args) const override {
     auto& in = args[0]->dense(name());
     auto out = Buffer::make(in.shape, in.dtype, in.device);
-    const auto inner = extent(in.shape, axis_ + 1, in.shape.rank()), lanes = in.shape[axis_];
+    const auto inner = extent(in.shape, lane_axis_ + 1, in.shape.rank()), lanes = in.shape[lane_axis_];
     const auto* from = in.as<std::int64_t>();
     auto* to = out->fill_as<std::int64_t>();
     for (Index i = 0; i < in.shape.size(); ++i) {
-      // Out of range stays out of range, whatever the lane.
-      const bool inside = from[i] >= -n_ && from[i] < n_;
-      to[i] = inside ? (from[i] < 0 ? from[i] + n_ : from[i]) + i / inner % lanes * n_ : lanes * n_;
+      if (from[i] < -n_ || from[i] >= n_) fail<AxisError>(op_, "index ", from[i], " is out of range for axis ", axis_, " of size ", n_);
+      to[i] = (from[i] < 0 ? from[i] + n_ : from[i]) + i / inner % lanes * n_;
     }
     return one<Any>(Any(out));
   }
   Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(1); }
   Batch batch(const Axis&, const Batch& args) const override {
-    return one<Batched>(Batched{std::move(interpret(make<const OffsetRows>(n_, axis_ + 1), one<Any>(args[0].value))[0]), true});
+    return one<Batched>(Batched{std::move(interpret(make<const OffsetRows>(op_, n_, axis_, lane_axis_ + 1), one<Any>(args[0].value))[0]), true});
   }
 
  private:
-  const Index n_, axis_;
+  const std::string_view op_;
+  const Index n_, axis_, lane_axis_;
 };
-inline Any offset_rows(const Any& rows, Index n) { return apply<OffsetRows>(rows, n, Index{0}); }
+inline Any offset_rows(std::string_view op, const Any& rows, Index n, Index axis) { return apply<OffsetRows>(rows, op, n, axis, Index{0}); }
 
 /// Slices of x along an axis, by an array of row numbers whose axes take the place of the axis.
 class Take final : public Primitive {
@@ -96,7 +97,7 @@ inline Batch Take::batch(const Axis&, const Batch& args) const {
   const auto front = moveaxis(x.value, axis_ + 1, 1);
   Shape flat = without(front->shape, 0);
   flat[0] = lanes * n;
-  auto out = take(reshape(front, flat), offset_rows(rows.value, n), 0);
+  auto out = take(reshape(front, flat), offset_rows(name(), rows.value, n, axis_), 0);
   const Index count = rows.value->shape.rank() - 1;
   auto perm = all_axes(out->shape.rank());  // (lanes, rows..., before..., behind...) to (lanes, before..., rows..., behind...)
   std::rotate(perm.begin() + 1, perm.begin() + 1 + count, perm.begin() + 1 + count + axis_);
@@ -127,7 +128,7 @@ template <class T> template <class, class> Batched ScatterAdd<T>::batch(const Ax
   const Index count = args[0].value->shape.rank() - 1, lanes = mapped.size;
   auto perm = all_axes(updates->shape.rank());
   std::rotate(perm.begin() + 1, perm.begin() + 1 + axis, perm.begin() + 1 + axis + count);
-  auto out = again(lanes * n, 0, offset_rows(args[0].value, n), transpose(updates, perm));
+  auto out = again(lanes * n, 0, offset_rows(name, args[0].value, n, axis), transpose(updates, perm));
   Shape split = with_front(lanes, out->shape);
   split[1] = n;
   return {moveaxis(reshape(out, split), 1, axis + 1), true};
