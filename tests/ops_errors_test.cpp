@@ -133,7 +133,7 @@ TEST(AxisErrors, indices) {
       {[] { take(x, Tensor<int>({2}, {0, -6}), 1); }, "take: index -6 is out of range for axis 1 of size 5"},
       {[] { take(zeros({0}), Tensor<int>(0), 0); }, "take: index 0 is out of range for axis 0 of size 0"},
       {[] { scatter_add(v, Tensor<int>({1}, {5}), zeros({1})); }, "scatter_add: index 5 is out of range for axis 0 of size 5"},
-      {[] { take_along_axis(x, Tensor<int>({3, 1}, {0, 5, 0}), 1); }, "index"},
+      {[] { take_along_axis(x, Tensor<int>({3, 1}, {0, 5, 0}), 1); }, "take_along_axis: index 5 is out of range for axis 1 of (3, 5)"},
       {[] { x[3]; }, "operator[]: index 3 is out of range for axis 0 of (3, 5)"},
       {[] { x[-4]; }, "operator[]: index -4 is out of range for axis 0 of (3, 5)"},
       {[] { s[0]; }, "operator[]: a tensor of rank 0 has no leading axis"},
@@ -171,7 +171,10 @@ TEST(Errors, inside_maps_say_what_the_shard_saw) {
   EXPECT_TRUE(throws<ShapeError>([&] { vmap([](Tensor<float> r) { return matmul(r, r); })(rows); }, {"matmul: the inner sizes of (3, 5) and (3, 5) differ: 5 and 3"}));
   EXPECT_TRUE(throws<AxisError>([&] { vmap([](Tensor<float> r) { return sum(r, 2); })(rows); }, {"sum: axis 2 is out of range for rank 2"}));
   EXPECT_TRUE(throws<AxisError>([&] { vmap([](Tensor<float> r) { return r.item(); })(zeros({3})); }, {"item: this tensor of shape () is mapped by vmap", "where or cond"}));
+  // A row that one lane does not have is an error, not a row of the next lane.
   EXPECT_TRUE(throws<AxisError>([&] { vmap([](Tensor<float> r) { return take(r, argmax(r) + 5, 0); })(zeros({2, 5})); }, {"take: index 5 is out of range for axis 0 of size 5"}));
+  EXPECT_TRUE(throws<AxisError>([&] { vmap([](Tensor<float> r) { return scatter_add(r, reshape(argmax(r) + 5, Shape{1}), ones({1})); })(zeros({2, 5})); }, {"scatter_add: index 5 is out of range for axis 0 of size 5"}));
+  EXPECT_TRUE(throws<AxisError>([&] { vmap([](Tensor<float> r) { return take_along_axis(r, reshape(argmax(r) - 6, Shape{1}), 0); })(zeros({2, 5})); }, {"take_along_axis: index -6 is out of range for axis 0 of (5)"}));
 }
 
 }  // namespace

@@ -85,14 +85,14 @@ Tensor<T> array(std::span<T> v) {
   return Tensor<T>(Shape{v.size()}, std::span<const T>(v));
 }
 
-/// Whether |a - b| <= atol + rtol * |b| everywhere; the shapes broadcast. NaN is close to nothing.
+/// Whether |a - b| <= atol + rtol * |b| everywhere; the shapes broadcast. Infinity is close to itself only, NaN to nothing.
 template <class T> bool allclose(const Tensor<T>& a, const Tensor<T>& b, double rtol = 1e-5, double atol = 1e-8) {
   const auto shape = detail::broadcast_shapes("allclose", a.shape(), b.shape());
   const Tensor<T> x(detail::broadcast(a.any(), shape)), y(detail::broadcast(b.any(), shape));
   const auto *p = x.data(), *q = y.data();
   for (Index i = 0; i < shape.size(); ++i) {
     const auto u = static_cast<double>(p[i]), v = static_cast<double>(q[i]);
-    if (!(u == v) && !(std::fabs(u - v) <= atol + rtol * std::fabs(v))) return false;
+    if (!(u == v) && !(std::isfinite(v) && std::fabs(u - v) <= atol + rtol * std::fabs(v))) return false;
   }
   return true;
 }

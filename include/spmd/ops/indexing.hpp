@@ -134,6 +134,31 @@ template <class T> template <class, class> Batched ScatterAdd<T>::batch(const Ax
   return {moveaxis(reshape(out, split), 1, axis + 1), true};
 }
 
+/// For take_along_axis: the place in a whole array of this shape of each row along an axis. Axes in front of those of the array are lanes.
+class NumbersAlong final : public Primitive {
+ public:
+  NumbersAlong(const Shape& shape, Index axis) : shape_(shape), axis_(axis) {}
+  std::string_view name() const override { return "take_along_axis"; }
+  Anys impl(const Anys& args) const override {
+    auto& in = args[0]->dense(name());
+    auto out = Buffer::make(in.shape, in.dtype, in.device);
+    const Index n = shape_[axis_], outer = extent(shape_, 0, axis_), inner = extent(shape_, axis_ + 1, shape_.rank());
+    const Index block = in.shape[in.shape.rank() - shape_.rank() + axis_] * inner;
+    const auto* from = in.as<std::int64_t>();
+    auto* to = out->fill_as<std::int64_t>();
+    for (Index i = 0; i < in.shape.size(); ++i) {
+      if (from[i] < -n || from[i] >= n) fail<AxisError>(name(), "index ", from[i], " is out of range for axis ", axis_, " of ", shape_);
+      to[i] = (i / block % outer * n + (from[i] < 0 ? from[i] + n : from[i])) * inner + i % inner;
+    }
+    return one<Any>(Any(out));
+  }
+  Anys vjp(const Anys&, const Anys&, const Anys&, Needed) const override { return Anys(1); }
+  Batch batch(const Axis&, const Batch& args) const override { return one<Batched>(Batched{apply<NumbersAlong>(args[0].value, shape_, axis_), true}); }
+
+ private:
+  const Shape shape_;
+  const Index axis_;
+};
 template <class I> Tensor<std::int64_t> wide(const Tensor<I>& indices) {
   static_assert(std::integral<I> && !std::same_as<I, bool>, "spmd: indices must be integers");
   return cast<std::int64_t>(indices);
@@ -166,20 +191,8 @@ template <class T, class I> Tensor<T> take_along_axis(const Tensor<T>& x, const 
   const auto axis = detail::checked_axis("take_along_axis", asked, x.rank());
   if (indices.rank() != x.rank() || detail::with(indices.shape(), axis, 0) != detail::with(x.shape(), axis, 0))
     fail<ShapeError>("take_along_axis", "indices of shape ", indices.shape(), " do not fit ", x.shape(), ": all axes but ", axis, " must agree");
-  // Every element of x gets one number, and every index becomes that number.
-  const Index n = x.shape()[axis];
-  const auto strides = detail::strides_of(x.shape());
-  auto wide = detail::wide(indices);
-  auto number = where(wide < 0, wide + n, wide);
-  // Out of range stays out of range, whatever the other axes add.
-  number = where(number < 0 || number >= n, full<std::int64_t>(Shape{}, x.size()), number * strides[axis]);
-  for (Index d = 0; d < x.rank(); ++d) {
-    if (d == axis) continue;
-    Shape along = Shape::filled(x.rank(), 1);
-    along[d] = x.shape()[d];
-    number = number + Tensor<std::int64_t>(detail::reshape((arange<std::int64_t>(x.shape()[d]) * strides[d]).any(), along));
-  }
-  return Tensor<T>(detail::take(detail::reshape(x.any(), Shape{x.size()}), number.any(), 0));
+  const auto numbers = spmd::apply<detail::NumbersAlong>(detail::wide(indices).any(), x.shape(), axis);
+  return Tensor<T>(detail::take(detail::reshape(x.any(), Shape{x.size()}), numbers, 0));
 }
 
 }  // namespace spmd

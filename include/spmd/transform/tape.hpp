@@ -64,7 +64,7 @@ class Tape final : public Interpreter {
   }
 
   Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
-    if (silent_for_) return interpret(std::move(carrier), seen_through(args));
+    if (silent_for_) return carry_silently(std::move(carrier), args);
     if (carrier->opaque()) return carry_opaque(std::move(carrier), args);
     Record record;
     const bool any = resolve(args, record);
@@ -246,6 +246,38 @@ class Tape final : public Interpreter {
       ~Pop() { marks().pop_back(); }
     } pop;
     return interpret(std::move(prim), values);
+  }
+  /// Each place gets a silent copy too, which notes what was captured there. A program that is run again later needs no place.
+  Anys carry_silently(Ref<const Carrier> carrier, const Anys& args) {
+    auto* opaque = carrier->opaque();
+    const auto values = seen_through(args);
+    if (opaque && opaque->backward) return interpret(std::move(carrier), values);
+    if (opaque) {
+      InterpreterScope scope(this);
+      return seen_through((*opaque->forward)(new_place(), values));
+    }
+    struct Found final : Counted {
+      std::mutex mutex;
+      Anys seen;
+      bool met = false;
+    };
+    auto found = make<Found>();
+    auto forward = program_of([found, program = carrier->program, id = family, owner = silent_for_](Index place, const Anys& a) {
+      auto silent = make<Tape>(id, owner);
+      Anys outs;
+      {
+        InterpreterScope scope(silent.get());
+        outs = silent->seen_through((*program)(place, a));
+      }
+      std::lock_guard lock(found->mutex);
+      found->seen.append(silent->seen_.begin(), silent->seen_.end());
+      found->met |= silent->met_;
+      return outs;
+    });
+    auto outs = interpret(carrier->with(std::move(forward)), values);
+    seen_through(found->seen);
+    met_ |= found->met;
+    return outs;
   }
   /// The value behind a tracer of the owner, or of a copy around it; each is remembered once.
   Any seen_through(const Any& x) {
