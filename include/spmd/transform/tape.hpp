@@ -2,7 +2,7 @@
 #pragma once
 #include "../device/communicator.hpp"
 #include "../ops/movement.hpp"
-#include "carrier.hpp"
+#include "visits.hpp"
 
 namespace spmd::detail {
 
@@ -111,34 +111,11 @@ class Tape final : public Interpreter {
   }
 
  private:
-  class Pull;
   struct Record {
     Ref<const Primitive> prim;
     Ref<const Pull> pull;  // a carrier's backward run
     Anys args;
     Index first_parent = 0, first_node = 0, results = 0;
-  };
-  /// What one call of a carrier left in the copies: in each place a piece of its record, and over all places the captured values.
-  struct Piece {
-    Index place, begin, end, first_node, last_node;
-    List<Index> inputs, outs;
-  };
-  struct Visits final : Counted {
-    std::mutex mutex;
-    List<Piece> pieces;
-    Anys captured;
-    bool recorded = false;
-    const Piece& at(Index place) {
-      std::lock_guard lock(mutex);
-      for (auto& piece : pieces)
-        if (piece.place == place) return piece;
-      fail("grad", "the backward run came to a new place");
-    }
-  };
-  /// A backward run that is no primitive's rule.
-  class Pull : public Counted {
-   public:
-    virtual Anys operator()(const Anys& cts, Id pull) const = 0;
   };
   /// Of a carrier: back to its places.
   class PlacesPull final : public Pull {
@@ -256,12 +233,7 @@ class Tape final : public Interpreter {
       InterpreterScope scope(this);
       return seen_through((*opaque->forward)(new_place(), values));
     }
-    struct Found final : Counted {
-      std::mutex mutex;
-      Anys seen;
-      bool met = false;
-    };
-    auto found = make<Found>();
+    auto found = make<SilentFound>();
     auto forward = program_of([found, program = carrier->program, id = family, owner = silent_for_](Index place, const Anys& a) {
       auto silent = make<Tape>(id, owner);
       Anys outs;

@@ -1,0 +1,37 @@
+// What a tape remembers of the places that a carrier ran in.
+#pragma once
+#include "carrier.hpp"
+
+namespace spmd::detail {
+
+/// In one place: a piece of the record of the tape's copy there.
+struct Piece {
+  Index place, begin, end, first_node, last_node;
+  List<Index> inputs, outs;
+};
+/// What one call of a carrier left in the copies: a piece in each place, and over all places the captured values.
+struct Visits final : Counted {
+  std::mutex mutex;
+  List<Piece> pieces;
+  Anys captured;
+  bool recorded = false;
+  const Piece& at(Index place) {
+    std::lock_guard lock(mutex);
+    for (auto& piece : pieces)
+      if (piece.place == place) return piece;
+    fail("grad", "the backward run came to a new place");
+  }
+};
+/// The same of a call in which nothing was recorded: the tracers that its places captured, and whether they met other shards.
+struct SilentFound final : Counted {
+  std::mutex mutex;
+  Anys seen;
+  bool met = false;
+};
+/// A backward run that is no primitive's rule.
+class Pull : public Counted {
+ public:
+  virtual Anys operator()(const Anys& cts, Id pull) const = 0;
+};
+
+}  // namespace spmd::detail
