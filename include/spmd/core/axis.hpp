@@ -1,6 +1,8 @@
 // Named axes: which ones are in scope here, and how an operation that speaks of one finds it.
 #pragma once
-#include <unordered_set>
+#include <array>
+#include <mutex>
+#include <string_view>
 
 #include "value.hpp"
 
@@ -15,9 +17,13 @@ using Name = const std::string*;
 
 inline Name intern(std::string_view text) {
   static auto* mutex = new std::mutex;
-  static auto* names = new std::unordered_set<std::string>;
+  static auto* buckets = new std::array<List<Name>, 64>;
   std::lock_guard lock(*mutex);
-  return &*names->emplace(text).first;
+  auto& names = (*buckets)[std::hash<std::string_view>()(text) % buckets->size()];
+  for (auto name : names)
+    if (*name == text) return name;
+  names.push_back(new std::string(text));
+  return names.back();
 }
 
 /// Row numbers along an axis, shared and immutable.
@@ -60,7 +66,7 @@ struct AxisScope {
 
 inline void no_shadowing(std::string_view op, std::string_view name) {
   for (auto& axis : context().axes)
-    if (axis.name && !name.empty() && *axis.name == name) fail<AxisError>(op, "an axis named \"", name, "\" is in scope already: give this one another name");
+    if (axis.name && !name.empty() && *axis.name == name) fail<AxisError>(op, {"an axis named \"", name, "\" is in scope already: give this one another name"});
 }
 
 }  // namespace detail
@@ -83,16 +89,16 @@ class AxisNames {
   const detail::Name* end() const { return names_ + size_; }
   /// As messages write it: "i" or {"i", "j"}.
   std::string text() const {
-    if (size_ == 1) return detail::concat_text("\"", *names_[0], "\"");
+    if (size_ == 1) return detail::concat({"\"", *names_[0], "\""});
     std::string out = "{";
-    for (std::size_t i = 0; i < size_; ++i) out += detail::concat_text(i ? ", \"" : "\"", *names_[i], "\"");
+    for (std::size_t i = 0; i < size_; ++i) out += detail::concat({i ? ", \"" : "\"", *names_[i], "\""});
     return out + "}";
   }
 
  private:
   static constexpr std::size_t capacity = 8;
   void add(std::string_view name) {
-    if (size_ == capacity) fail<AxisError>("AxisNames", "more than ", capacity, " names");
+    if (size_ == capacity) fail<AxisError>("AxisNames", {"more than ", capacity, " names"});
     // A name in scope is interned already; looking there first keeps collectives off the lock.
     detail::Name found = nullptr;
     for (auto& axis : detail::context().axes)
@@ -108,7 +114,7 @@ namespace detail {
 inline std::string axes_in_scope() {
   std::string known;
   for (auto& axis : context().axes)
-    if (axis.name && !axis.name->empty()) known += concat_text(known.empty() ? "\"" : ", \"", *axis.name, "\"");
+    if (axis.name && !axis.name->empty()) known += concat({known.empty() ? "\"" : ", \"", *axis.name, "\""});
   return known.empty() ? "none (call it inside a vmap or pmap with an axis name)" : known;
 }
 
@@ -117,14 +123,14 @@ inline const Axis& find_axis(std::string_view op, Name name) {
   auto& axes = context().axes;
   for (auto i = axes.size(); i-- > 0;)
     if (axes[i].name == name) return axes[i];
-  fail<AxisError>(op, "no axis named \"", *name, "\" is in scope; axes in scope: ", axes_in_scope());
+  fail<AxisError>(op, {"no axis named \"", *name, "\" is in scope; axes in scope: ", axes_in_scope()});
 }
 /// Every name is in scope and none is there twice.
 inline void check_names(std::string_view op, const AxisNames& names) {
   for (auto* name : names) find_axis(op, name);
   for (std::size_t i = 0; i < names.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (names[i] == names[j]) fail<AxisError>(op, "the axis \"", *names[i], "\" is named twice in ", names);
+      if (names[i] == names[j]) fail<AxisError>(op, {"the axis \"", *names[i], "\" is named twice in ", names});
 }
 
 }  // namespace detail

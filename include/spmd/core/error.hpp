@@ -39,36 +39,53 @@ struct Timeout : Error {
 
 namespace detail {
 
-/// A part of a message.
+/// A part of a message: a view of text, a number, or something with a text(). Trivial, and a list of them is one argument,
+/// because messages stand everywhere: each costs a program a few stores instead of functions of its own.
 class Text {
  public:
-  Text(const char* s) : text_(s) {}
-  Text(std::string_view s) : text_(s) {}
-  Text(std::string s) : text_(std::move(s)) {}
-  template <std::integral I> Text(I i) : text_(std::to_string(i)) {}
-  template <std::floating_point F> Text(F x) : text_(std::to_string(x)) {}
+  Text(const char* s) : Text(std::string_view(s)) {}
+  Text(const std::string& s) : Text(std::string_view(s)) {}
+  Text(std::string_view s) : kind_(Kind::view), view_(s) {}
+  template <std::integral I> Text(I i) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(i)) {}
+  template <std::floating_point F> Text(F x) : kind_(Kind::real), real_(static_cast<double>(x)) {}
   template <class T>
     requires requires(const T& x) { x.text(); }
-  Text(const T& x) : text_(x.text()) {}
-  const std::string& text() const { return text_; }
+  Text(const T& x) : kind_(Kind::object), object_{&x, [](const void* p) { return static_cast<const T*>(p)->text(); }} {}
+
+  void append_to(std::string& out) const {
+    switch (kind_) {
+      case Kind::view: out += view_; break;
+      case Kind::integer: out += std::to_string(integer_); break;
+      case Kind::real: out += std::to_string(real_); break;
+      case Kind::object: out += object_.text(object_.it); break;
+    }
+  }
 
  private:
-  std::string text_;
+  enum class Kind { view, integer, real, object } kind_;
+  struct Object {
+    const void* it;
+    std::string (*text)(const void*);
+  };
+  union {
+    std::string_view view_;
+    std::int64_t integer_;
+    double real_;
+    Object object_;
+  };
 };
+/// The parts, one behind the other.
 inline std::string concat(std::initializer_list<Text> parts) {
   std::string out;
-  for (auto& part : parts) out += part.text();
+  for (auto& part : parts) part.append_to(out);
   return out;
 }
-/// The parts, one behind the other, as text.
-template <class... Parts> std::string concat_text(Parts... parts) { return concat({Text(std::move(parts))...}); }
 
 }  // namespace detail
 
 /// Throws E("op: parts..."). The only place in the library that throws.
-template <class E> [[noreturn]] void fail_with(std::string_view op, const std::string& text) { throw E(std::string(op) + ": " + text); }
-template <class E = Error, class... Parts> [[noreturn]] void fail(std::string_view op, Parts... parts) {
-  fail_with<E>(op, detail::concat({detail::Text(std::move(parts))...}));
+template <class E = Error> [[noreturn]] void fail(std::string_view op, std::initializer_list<detail::Text> parts) {
+  throw E(detail::concat({op, ": "}) + detail::concat(parts));
 }
 
 }  // namespace spmd

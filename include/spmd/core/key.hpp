@@ -20,7 +20,7 @@ class Key {
   Index size() const { return shape().size(); }
   /// The i-th key of the leading axis; negative counts from the end; AxisError when out of range, or of a single key.
   Key operator[](Index i) const {
-    if (words_.rank() < 2) fail<AxisError>("operator[]", "a single key has no leading axis: split it first");
+    if (words_.rank() < 2) fail<AxisError>("operator[]", {"a single key has no leading axis: split it first"});
     return from_words(words_[i]);
   }
 

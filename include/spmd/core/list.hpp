@@ -68,13 +68,16 @@ template <class T, std::size_t Inside = 0> class List {
     data_ = moved;
     room_ = room;
   }
-  void push_back(T value) {
+  void push_back(T value) { emplace_back(std::move(value)); }
+  /// An element made in its place; the arguments must not refer to this list.
+  template <class... Args> void emplace_back(Args&&... args) {
     if (size_ == room_) reserve(size_ == 0 ? 1 : 2 * size_);
-    new (data_ + size_++) T(std::move(value));
+    new (data_ + size_) T{std::forward<Args>(args)...};
+    ++size_;
   }
   template <class It> void append(It first, It last) {
     reserve(size_ + static_cast<std::size_t>(std::distance(first, last)));
-    for (; first != last; ++first) push_back(*first);
+    for (; first != last; ++first, ++size_) new (data_ + size_) T(*first);
   }
   void pop_back() { data_[--size_].~T(); }
   void clear() {
@@ -124,9 +127,12 @@ template <class T, std::size_t Inside = 0> class List {
   /// Takes over the elements of `other`; this one is empty.
   void steal(List& other) noexcept {
     if (other.data_ != other.inside()) {
-      data_ = std::exchange(other.data_, other.inside());
-      size_ = std::exchange(other.size_, 0);
-      room_ = std::exchange(other.room_, Inside);
+      data_ = other.data_;
+      size_ = other.size_;
+      room_ = other.room_;
+      other.data_ = other.inside();
+      other.size_ = 0;
+      other.room_ = Inside;
       return;
     }
     data_ = inside();

@@ -109,7 +109,7 @@ class CentralCache {
       trim();
       p = std::aligned_alloc(64, bytes);
     }
-    if (!p) fail<DeviceError>("memory", "the system has no ", bytes, " bytes for a block; ", from_system_.load(), " are in use or cached");
+    if (!p) fail<DeviceError>("memory", {"the system has no ", bytes, " bytes for a block; ", from_system_.load(), " are in use or cached"});
     from_system_.fetch_add(bytes, std::memory_order_relaxed);
     return p;
   }
@@ -206,17 +206,20 @@ inline void deallocate(void* p, std::size_t bytes) noexcept {
 #endif
 }
 
-/// An object with an intrusive reference count, from the cached blocks.
+/// An object with an intrusive reference count, from the cached blocks. Its maker owns it: the count starts at one.
 class Counted {
  public:
   Counted() = default;
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
   virtual ~Counted() = default;
-  void retain() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() const noexcept {
+    if (count_.load(std::memory_order_relaxed) < forever) count_.fetch_add(1, std::memory_order_relaxed);
+  }
   void release() const noexcept {
     // The last owner needs no atomic decrement: nobody else can see the object.
-    if (count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1) const_cast<Counted*>(this)->destroy();
+    const auto count = count_.load(std::memory_order_acquire);
+    if (count == 1 || (count < forever && count_.fetch_sub(1, std::memory_order_acq_rel) == 1)) const_cast<Counted*>(this)->destroy();
   }
   bool shared() const noexcept { return count_.load(std::memory_order_acquire) > 1; }
   static void* operator new(std::size_t bytes) { return allocate(bytes); }
@@ -226,9 +229,15 @@ class Counted {
 
  protected:
   virtual void destroy() noexcept { delete this; }
+  /// Never destroyed, and owned without counting: threads that share it do not pass a cache line around.
+  template <class T> static T* immortal(T* p) {
+    p->Counted::count_.store(forever, std::memory_order_relaxed);
+    return p;
+  }
 
  private:
-  mutable std::atomic<std::uint32_t> count_ = 0;
+  static constexpr std::uint32_t forever = std::uint32_t{1} << 31;
+  mutable std::atomic<std::uint32_t> count_ = 1;
 };
 
 /// A shared owner of a Counted object.
@@ -240,7 +249,7 @@ template <class T> class Ref {
     if (p_) p_->retain();
   }
   Ref(const Ref& other) noexcept : Ref(other.p_) {}
-  Ref(Ref&& other) noexcept : p_(std::exchange(other.p_, nullptr)) {}
+  Ref(Ref&& other) noexcept : p_(other.detach()) {}
   template <class U>
     requires std::is_convertible_v<U*, T*>
   Ref(const Ref<U>& other) noexcept : Ref(static_cast<T*>(other.get())) {}
@@ -248,7 +257,9 @@ template <class T> class Ref {
     requires std::is_convertible_v<U*, T*>
   Ref(Ref<U>&& other) noexcept : p_(other.detach()) {}
   Ref& operator=(Ref other) noexcept {
-    std::swap(p_, other.p_);
+    T* old = p_;
+    p_ = other.p_;
+    other.p_ = old;
     return *this;
   }
   ~Ref() {
@@ -259,13 +270,23 @@ template <class T> class Ref {
   T* operator->() const noexcept { return p_; }
   explicit operator bool() const noexcept { return p_ != nullptr; }
   friend bool operator==(const Ref& a, const Ref& b) noexcept { return a.p_ == b.p_; }
-  T* detach() noexcept { return std::exchange(p_, nullptr); }
+  T* detach() noexcept {
+    T* p = p_;
+    p_ = nullptr;
+    return p;
+  }
+  /// Takes over the count that a new object starts with, or that another Ref detached.
+  static Ref adopt(T* p) noexcept {
+    Ref ref;
+    ref.p_ = p;
+    return ref;
+  }
 
  private:
   T* p_ = nullptr;
 };
 template <class T, class... Args> Ref<T> make(Args&&... args) {
-  return Ref<T>(new std::remove_const_t<T>(std::forward<Args>(args)...));
+  return Ref<T>::adopt(new std::remove_const_t<T>(std::forward<Args>(args)...));
 }
 
 }  // namespace spmd::detail

@@ -90,12 +90,12 @@ template <class Op, class R, class... Ts> class Bound final : public Primitive {
   explicit Bound(Op op) : op_(std::move(op)) {}
   std::string_view name() const override { return Op::name; }
   Anys impl(const Anys& args) const override {
-    return apply([&](auto... i) { return one<Any>(op_.impl(Tensor<Ts>(args[i])...).any()); });
+    return apply([&](auto... i) { return one<Any>(op_.impl(Tensor<Ts>::of(args[i])...).any()); });
   }
   Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed needed) const override {
     if constexpr (!Floating<R>) return Anys(sizeof...(Ts));  // tapes record no integers
     else return apply([&](auto... i) {
-      auto rules = op_.vjp(Tensor<R>(cts[0]), Tensor<R>(outs[0]), Tensor<Ts>(args[i])...);
+      auto rules = op_.vjp(Tensor<R>::of(cts[0]), Tensor<R>::of(outs[0]), Tensor<Ts>::of(args[i])...);
       Anys result(sizeof...(Ts));
       ((result[i] = needed[i] ? cotangent(std::get<i>(rules)) : Any()), ...);
       return result;
@@ -121,12 +121,21 @@ inline constexpr Zero zero;
 
 }  // namespace detail
 
-/// Applies a primitive under the current interpreter.
+namespace detail {
+inline bool any_traced(const Anys& values) {
+  for (auto& x : values)
+    if (x->traced()) return true;
+  return false;
+}
+}  // namespace detail
+
+/// Applies a primitive under the current interpreter. Constants mean the same to all of them, unless the primitive speaks of an axis.
 inline Anys interpret(detail::Ref<const Primitive> prim, const Anys& args) {
   auto* top = Interpreter::current;
   if (!top) return prim->impl(args);
-  detail::InterpreterScope under(top->parent);
-  return top->process(std::move(prim), args);
+  const bool constant = !detail::any_traced(args) && !prim->axis() && !prim->meets();
+  detail::InterpreterScope under(constant ? nullptr : top->parent);
+  return constant ? prim->impl(args) : top->process(std::move(prim), args);
 }
 /// Applies a primitive that has one operand and one result.
 template <class P, class... Params> Any apply(const Any& x, Params&&... params) {
@@ -136,7 +145,10 @@ template <class P, class... Params> Any apply(const Any& x, Params&&... params) 
 }
 /// Applies an operation with typed rules.
 template <class R, class Op, class... Ts> Tensor<R> bind(Op op, const Tensor<Ts>&... args) {
-  if (!Interpreter::current) return op.impl(args...);
+  if (!Interpreter::current || !(args.any()->traced() || ...)) {
+    detail::InterpreterScope evaluate(nullptr);
+    return op.impl(args...);
+  }
   Anys list;
   list.reserve(sizeof...(Ts));
   (list.push_back(args.any()), ...);

@@ -22,6 +22,12 @@ class Dims {
   static constexpr Index capacity = 16;
 
   Dims() = default;
+  Dims(const Dims& other) : rank_(other.rank_) { copy(other); }
+  Dims& operator=(const Dims& other) {
+    rank_ = other.rank_;
+    copy(other);
+    return *this;
+  }
   template <std::integral... I>
     requires(sizeof...(I) > 0)
   Dims(I... values) {  // from any integer types, mixed ones too
@@ -49,7 +55,7 @@ class Dims {
   Index back() const { return data_[rank_ - 1]; }
 
   void push_back(Index value) {
-    if (rank_ == capacity) fail<ShapeError>("Shape", "more than ", capacity, " dimensions");
+    if (rank_ == capacity) fail<ShapeError>("Shape", {"more than ", capacity, " dimensions"});
     data_[rank_++] = value;
   }
   void insert(Index at, Index value) {
@@ -61,17 +67,33 @@ class Dims {
     --rank_;
   }
   bool contains(Index value) const { return std::find(begin(), end(), value) != end(); }
-  friend bool operator==(const Dims& a, const Dims& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const Dims& a, const Dims& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (Index i = 0; i < a.rank_; ++i)
+      if (a.data_[i] != b.data_[i]) return false;
+    return true;
+  }
 
   std::string text() const {
     std::string out = "(";
-    for (Index i = 0; i < rank_; ++i) out += concat_text(i ? ", " : "", data_[i]);
+    for (Index i = 0; i < rank_; ++i) out += concat({i ? ", " : "", data_[i]});
     return out + ")";
   }
 
  private:
+  /// Only what is there, one by one: wide loads of numbers that were just written stall, and most ranks are small.
+  void copy(const Dims& other) {
+    switch (rank_) {
+      case 4: data_[3] = other.data_[3]; [[fallthrough]];
+      case 3: data_[2] = other.data_[2]; [[fallthrough]];
+      case 2: data_[1] = other.data_[1]; [[fallthrough]];
+      case 1: data_[0] = other.data_[0]; [[fallthrough]];
+      case 0: break;
+      default: std::copy(other.begin(), other.end(), data_);
+    }
+  }
   Index rank_ = 0;
-  Index data_[capacity] = {};
+  Index data_[capacity];
 };
 
 }  // namespace detail
@@ -87,7 +109,10 @@ class Shape : public detail::Dims {
   /// The number of elements.
   Index size() const {
     Index n = 1;
-    for (auto d : *this) n *= d;
+    for (auto d : *this) {
+      if (d == 0) return 0;  // this also keeps compilers from vectorising a loop of one or two
+      n *= d;
+    }
     return n;
   }
   friend std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.text(); }
@@ -132,7 +157,7 @@ inline Axes all_axes(Index rank) {
 
 /// An axis of an array of this rank; negative counts from the end. AxisError when there is no such axis.
 inline Index checked_axis(std::string_view op, Index axis, Index rank) {
-  if (axis < -rank || axis >= rank) fail<AxisError>(op, "axis ", axis, " is out of range for rank ", rank);
+  if (axis < -rank || axis >= rank) fail<AxisError>(op, {"axis ", axis, " is out of range for rank ", rank});
   return axis < 0 ? axis + rank : axis;
 }
 /// Axes of an array, made non-negative; AxisError when one is out of range or given twice.
@@ -140,7 +165,7 @@ inline Axes checked_axes(std::string_view op, Axes axes, Index rank) {
   for (auto& a : axes) a = checked_axis(op, a, rank);
   for (Index i = 0; i < axes.rank(); ++i)
     for (Index j = 0; j < i; ++j)
-      if (axes[i] == axes[j]) fail<AxisError>(op, "axis ", axes[i], " is given twice");
+      if (axes[i] == axes[j]) fail<AxisError>(op, {"axis ", axes[i], " is given twice"});
   return axes;
 }
 
@@ -154,7 +179,7 @@ inline Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& 
   for (Index i = 0; i < shorter.rank(); ++i) {
     Index& d = out[offset + i];
     if (d == shorter[i] || shorter[i] == 1) continue;
-    if (d != 1) fail<ShapeError>(op, "shapes ", a, " and ", b, " do not broadcast: sizes ", d, " and ", shorter[i], " differ and neither is 1");
+    if (d != 1) fail<ShapeError>(op, {"shapes ", a, " and ", b, " do not broadcast: sizes ", d, " and ", shorter[i], " differ and neither is 1"});
     d = shorter[i];
   }
   return out;

@@ -41,8 +41,8 @@ template <class T> Any scalar(T value) {
 }
 template <class T> Any from_elements(const Shape& shape, const T* first, Index n) {
   for (auto d : shape)
-    if (d < 0) fail<ShapeError>("Tensor", "a size is negative in ", shape);
-  if (shape.size() != n) fail<ShapeError>("Tensor", "shape ", shape, " holds ", shape.size(), " elements, got ", n);
+    if (d < 0) fail<ShapeError>("Tensor", {"a size is negative in ", shape});
+  if (shape.size() != n) fail<ShapeError>("Tensor", {"shape ", shape, " holds ", shape.size(), " elements, got ", n});
   auto buffer = Buffer::make(shape, checked_dtype<T>(), default_device());
   if (n > 0) std::memcpy(buffer->fill(), first, static_cast<std::size_t>(n) * sizeof(T));
   return buffer;
@@ -86,7 +86,7 @@ template <class T> class Tensor {
 
   /// The one element; ShapeError when there are more or none. Waits for it.
   T item() const {
-    if (size() != 1) fail<ShapeError>("item", "needs a tensor of one element, its shape is ", shape());
+    if (size() != 1) fail<ShapeError>("item", {"needs a tensor of one element, its shape is ", shape()});
     return *elements("item");
   }
   /// The element at an index per dimension; negative counts from the end.
@@ -114,17 +114,23 @@ template <class T> class Tensor {
   /// The i-th block with all its axes, a view.
   Tensor shard(Index i) const { return Tensor(detail::shard_of_value(value_, i)); }
 
+  /// A value that is in somebody's hands already, as a tensor: it is nothing else, and counting owners costs more than most small
+  /// operations.
+  static const Tensor& of(const Any& value) {
+    static_assert(sizeof(Tensor) == sizeof(Any) && std::is_standard_layout_v<Tensor>);
+    return reinterpret_cast<const Tensor&>(value);
+  }
   const Any& any() const& { return value_; }
   Any any() && { return std::move(value_); }
 
  private:
   const T* elements(std::string_view op) const { return value_->dense(op).template as<T>(); }
   T at(const Axes& index) const {
-    if (index.rank() != rank()) fail<ShapeError>("at", "needs one index per dimension of ", shape(), ", got ", index);
+    if (index.rank() != rank()) fail<ShapeError>("at", {"needs one index per dimension of ", shape(), ", got ", index});
     Index offset = 0;
     for (Index d = 0; d < rank(); ++d) {
       const auto n = shape()[d], i = index[d] < 0 ? index[d] + n : index[d];
-      if (i < 0 || i >= n) fail<AxisError>("at", "index ", index[d], " is out of range for axis ", d, " of ", shape());
+      if (i < 0 || i >= n) fail<AxisError>("at", {"index ", index[d], " is out of range for axis ", d, " of ", shape()});
       offset = offset * n + i;
     }
     return elements("at")[offset];

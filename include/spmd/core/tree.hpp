@@ -76,7 +76,7 @@ struct Path {
   const std::string* key = nullptr;
   std::string text() const {
     if (!parent) return "";
-    return key ? concat_text(parent->text(), "[\"", *key, "\"]") : concat_text(parent->text(), "[", index, "]");
+    return key ? concat({parent->text(), "[\"", *key, "\"]"}) : concat({parent->text(), "[", index, "]"});
   }
 };
 template <class K> std::string key_text(const K& key) {
@@ -148,7 +148,7 @@ template <class Tree> Tree unflat(Tree like, const Anys& leaves, std::size_t ski
 template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree& tree, const Trees&... trees) {
   using T = Tree;
   auto same_size = [&](std::size_t a, std::size_t b) {
-    if (a != b) fail<TypeError>("tree_map", "the trees differ: a container has ", a, " members in one and ", b, " in another");
+    if (a != b) fail<TypeError>("tree_map", {"the trees differ: a container has ", a, " members in one and ", b, " in another"});
   };
   if constexpr (is_a<T, std::tuple> || is_a<T, std::pair> || is_std_array<T>) {
     auto at = [&](auto i) { return map_leaves(f, std::get<i>(tree), std::get<i>(trees)...); };
@@ -172,7 +172,7 @@ template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree&
     (same_size(tree.size(), trees.size()), ...);
     auto at = [](const auto& map, const auto& key) -> auto& {
       auto it = map.find(key);
-      if (it == map.end()) fail<TypeError>("tree_map", "the trees differ: one has no key ", key_text(key));
+      if (it == map.end()) fail<TypeError>("tree_map", {"the trees differ: one has no key ", key_text(key)});
       return it->second;
     };
     using Mapped = decltype(map_leaves(f, tree.begin()->second, trees.begin()->second...));

@@ -12,7 +12,7 @@ struct Device {
   Platform platform = Platform::host;
   int id = 0;
   friend bool operator==(const Device&, const Device&) = default;
-  std::string text() const { return detail::concat_text(platform == Platform::host ? "host:" : "cuda:", id); }
+  std::string text() const { return detail::concat({platform == Platform::host ? "host:" : "cuda:", id}); }
   friend std::ostream& operator<<(std::ostream& out, const Device& d) { return out << d.text(); }
 };
 
@@ -39,9 +39,11 @@ template <class T> const DType* dtype_of();
 /// A node that flows through a program. Immutable.
 class Value : public detail::Counted {
  public:
-  /// What it is, told without a dynamic_cast: that would be half the cost of a small operation.
+  /// What it is, told without a dynamic_cast: that would be half the cost of a small operation. From `taped` on it stands for a
+  /// value in some interpreter.
   enum class Kind : std::uint8_t { dense, pending, sharded, taped, batched };
-  Value(Kind k, const Shape& s, const DType* t) : shape(s), dtype(t), kind(k) {}
+  bool traced() const { return kind >= Kind::taped; }
+  Value(Kind k, const Shape& s, const DType* t) : kind(k), dtype(t), shape(s) {}
   /// The elements in one piece of memory: computed, or gathered from shards, when first asked for. `op` is who asks: reading
   /// a value that vmap maps is an AxisError.
   virtual const Buffer& dense(std::string_view op) const = 0;
@@ -52,9 +54,9 @@ class Value : public detail::Counted {
   /// A tape will want this again: if it is computed on the way to something else, store it.
   virtual void keep() const {}
 
-  const Shape shape;
-  const DType* const dtype;
   const Kind kind;
+  const DType* const dtype;
+  const Shape shape;
 };
 
 /// When the work that fills a buffer is done. Host buffers are complete when they are made and have none.
@@ -73,14 +75,14 @@ class Buffer final : public Value {
     auto* memory = detail::allocate(inside ? header() + bytes : sizeof(Buffer));
     void* data = static_cast<std::byte*>(memory) + header();
     if (!inside) data = detail::allocate(bytes);
-    return detail::Ref<Buffer>(new (memory) Buffer(shape, dtype, device, data, bytes, inside, {}));
+    return detail::Ref<Buffer>::adopt(new (memory) Buffer(shape, dtype, device, data, bytes, inside, {}));
   }
   /// A part of another buffer.
   static Any view(const Shape& shape, const DType* dtype, const Buffer& of, Index first) { return view(shape, dtype, of, first, of.device); }
   /// The same as a value of another device, which can read that memory.
   static Any view(const Shape& shape, const DType* dtype, const Buffer& of, Index first, Device device) {
     auto* data = static_cast<std::byte*>(of.data_) + first * dtype->size;
-    return Any(new (detail::allocate(sizeof(Buffer))) Buffer(shape, dtype, device, data, 0, false, detail::Ref<const Buffer>(of.base_ ? of.base_.get() : &of)));
+    return Any::adopt(new (detail::allocate(sizeof(Buffer))) Buffer(shape, dtype, device, data, 0, false, detail::Ref<const Buffer>(of.base_ ? of.base_.get() : &of)));
   }
 
   const Buffer& dense(std::string_view) const override { return *this; }

@@ -218,7 +218,7 @@ class ArrayText {
         out += margin + nested(cells, next, axis + 1, indent + 1);
       });
     }
-    return concat_text("[", out.substr(indent), "]");
+    return concat({"[", out.substr(indent), "]"});
   }
   const Shape shape_;
   const bool summary_;

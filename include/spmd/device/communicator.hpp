@@ -47,8 +47,8 @@ inline List<Mark>& marks() {
 inline std::string describe(const Call& call) {
   std::string out = call.prim->describe() + " of ";
   for (std::size_t i = 0; i < call.operands.size() && i < 4; ++i)
-    out += concat_text(i ? ", " : "", call.operands[i]->dtype->name, call.operands[i]->shape);
-  if (call.operands.size() > 4) out += concat_text(", ... (", call.operands.size(), " leaves)");
+    out += concat({i ? ", " : "", call.operands[i]->dtype->name, call.operands[i]->shape});
+  if (call.operands.size() > 4) out += concat({", ... (", call.operands.size(), " leaves)"});
   return out;
 }
 inline bool agree(const Call& a, const Call& b) {
@@ -82,6 +82,20 @@ struct Round final : Counted {
   std::atomic<Index> finished = 0;  // shards that have done their share of a large one
 };
 
+/// What the last shard to come does, before anybody is released. Refers to the function it is made of.
+class Complete {
+ public:
+  Complete() = default;
+  template <std::invocable<Round&> F> Complete(const F& f) : f_(&f), call_([](const void* p, Round& round) { (*static_cast<const F*>(p))(round); }) {}
+  void operator()(Round& round) const {
+    if (call_) call_(f_, round);
+  }
+
+ private:
+  const void* f_ = nullptr;
+  void (*call_)(const void*, Round&) = nullptr;
+};
+
 /// All maps inside one outermost pmap: one lock, and how many of their threads can still run. At zero nobody ever will: whatever
 /// the cause (a shard returned early, two shards wait in different collectives), that is a mismatch.
 class Meeting {
@@ -111,16 +125,16 @@ class Group {
 
   /// Waits until every shard has come to this path; fails in all of them if that cannot happen. `complete` is called by the last
   /// one to come, before anybody is released.
-  template <class Complete> Ref<Round> meet(const Axes& path, Index rank, Call call, Complete complete) {
+  Ref<Round> meet(const Axes& path, Index rank, Call call, Complete complete) {
     std::unique_lock lock(meeting_.mutex);
-    if (stopped_) fail<Aborted>("pmap", "another shard failed");
+    if (stopped_) fail<Aborted>("pmap", {"another shard failed"});
     auto& slot = slot_of(path);
     if (!slot) slot = make<Round>(static_cast<std::size_t>(size_));
     auto round = slot;
     for (Index r = 0; r < size_; ++r) {
       if (!round->here[index(r)] || agree(round->calls[index(r)], call)) continue;
-      Failure failure{Failure::mismatch, concat_text("shard ", std::min(rank, r), " calls ", describe(r < rank ? round->calls[index(r)] : call), " and shard ",
-                                                     std::max(rank, r), " calls ", describe(r < rank ? call : round->calls[index(r)]))};
+      Failure failure{Failure::mismatch, concat({"shard ", std::min(rank, r), " calls ", describe(r < rank ? round->calls[index(r)] : call), " and shard ",
+                                                     std::max(rank, r), " calls ", describe(r < rank ? call : round->calls[index(r)])})};
       end_rounds(failure);
       raise(failure);
     }
@@ -177,9 +191,9 @@ class Group {
     rounds_.erase_if([&](auto& entry) { return entry.first == path; });
   }
   [[noreturn]] static void raise(const Failure& failure) {
-    if (failure.kind == Failure::mismatch) fail<CollectiveMismatch>("pmap", failure.message);
-    if (failure.kind == Failure::timeout) fail<Timeout>("pmap", failure.message);
-    fail<Aborted>("pmap", failure.message);
+    if (failure.kind == Failure::mismatch) fail<CollectiveMismatch>("pmap", {failure.message});
+    if (failure.kind == Failure::timeout) fail<Timeout>("pmap", {failure.message});
+    fail<Aborted>("pmap", {failure.message});
   }
   void wait(Round& round, std::unique_lock<std::mutex>& lock) {
     const Index spin = Spinning::limit(size_);
@@ -196,7 +210,7 @@ class Group {
       if (round.done.load(std::memory_order_relaxed)) break;
       const double waited = std::chrono::duration<double>(clock::now() - start).count();
       if (meeting_.timeout > 0 && waited >= meeting_.timeout) {
-        end_rounds({Failure::timeout, concat_text("after ", meeting_.timeout, " s ", missing(round))});
+        end_rounds({Failure::timeout, concat({"after ", meeting_.timeout, " s ", missing(round)})});
       } else if (!warned && waited >= slow) {
         warned = true;
         std::fprintf(stderr, "spmd: after 10 s %s\n", missing(round).c_str());
@@ -207,9 +221,9 @@ class Group {
     std::string waits, absent;
     for (Index r = 0; r < size_; ++r) {
       if (round.here[index(r)] && waits.empty()) waits = describe(round.calls[index(r)]);
-      if (!round.here[index(r)]) absent += concat_text(absent.empty() ? "" : ", ", r);
+      if (!round.here[index(r)]) absent += concat({absent.empty() ? "" : ", ", r});
     }
-    return concat_text(waits, " still waits for shard ", absent);
+    return concat({waits, " still waits for shard ", absent});
   }
   void release(Round& round) {
     meeting_.running += std::exchange(round.waiting, 0);
@@ -229,7 +243,7 @@ class Group {
     for (auto* group : meeting_.groups)
       for (auto& [path, round] : group->rounds_)
         for (Index r = 0; r < group->size_; ++r)
-          if (round->here[index(r)]) waits += (waits.empty() ? "" : "; ") + concat_text("shard ", r, " waits in ", describe(round->calls[index(r)]));
+          if (round->here[index(r)]) waits += (waits.empty() ? "" : "; ") + concat({"shard ", r, " waits in ", describe(round->calls[index(r)])});
     if (waits.empty()) return;
     const Failure failure{Failure::mismatch, "the other shards have returned or wait elsewhere and will not come: " + waits};
     for (auto* group : meeting_.groups)
@@ -244,7 +258,7 @@ class Group {
 };
 
 /// Meets the shards of a pmap axis. A tape learns whether the operands are traced in any of them.
-template <class Complete> Ref<Round> meet(const Primitive& prim, const Axis& axis, const Anys& operands, Complete complete) {
+inline Ref<Round> meet(const Primitive& prim, const Axis& axis, const Anys& operands, Complete complete) {
   Call call{Ref<const Primitive>(&prim), operands, marks(), {}};
   for (auto& a : context().axes)
     if (a.lanes) call.lanes.push_back(a.lanes);
@@ -254,7 +268,7 @@ template <class Complete> Ref<Round> meet(const Primitive& prim, const Axis& axi
       if (!mark.traced) continue;
       auto& mine = marks();
       auto it = std::find_if(mine.begin(), mine.end(), [&](auto& m) { return m.level == mark.level; });
-      if (it == mine.end()) fail<CollectiveMismatch>(prim.name(), "one shard differentiates this call over \"", *axis.name, "\" and this one does not: ", describe(other));
+      if (it == mine.end()) fail<CollectiveMismatch>(prim.name(), {"one shard differentiates this call over \"", *axis.name, "\" and this one does not: ", describe(other)});
       it->traced = true;
     }
   return round;

@@ -72,7 +72,7 @@ class Runtime {
       char* end = nullptr;
       errno = 0;
       const auto asked = std::strtol(text, &end, 10);
-      if (*end || errno || asked < 1 || asked > 4096) fail<DeviceError>("SPMD_HOST_DEVICES", "\"", text, "\" is not a number of devices (1 to 4096)");
+      if (*end || errno || asked < 1 || asked > 4096) fail<DeviceError>("SPMD_HOST_DEVICES", {"\"", text, "\" is not a number of devices (1 to 4096)"});
       n = asked;
     }
     set_host_count(n);
@@ -88,18 +88,18 @@ inline Device default_device() {
   return here.devices.empty() ? Runtime::instance().first_device() : here.devices[0];
 }
 inline void no_map_runs(std::string_view op) {
-  if (Runtime::instance().running_maps.load() > 0) fail<DeviceError>(op, "a map is running: change devices before or after it");
+  if (Runtime::instance().running_maps.load() > 0) fail<DeviceError>(op, {"a map is running: change devices before or after it"});
 }
 
 /// Devices that a call named: none missing, none twice, at least one.
 inline void check_devices(std::string_view op, const std::vector<Device>& devices) {
-  if (devices.empty()) fail<DeviceError>(op, "the list of devices is empty");
+  if (devices.empty()) fail<DeviceError>(op, {"the list of devices is empty"});
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const auto& d = devices[i];
     if (d.platform != Platform::host || d.id < 0 || d.id >= Runtime::instance().host_count())
-      fail<DeviceError>(op, "there is no device ", d, "; there are ", Runtime::instance().host_count(), " host devices");
+      fail<DeviceError>(op, {"there is no device ", d, "; there are ", Runtime::instance().host_count(), " host devices"});
     for (std::size_t j = 0; j < i; ++j)
-      if (devices[j] == d) fail<DeviceError>(op, "the device ", d, " is given twice");
+      if (devices[j] == d) fail<DeviceError>(op, {"the device ", d, " is given twice"});
   }
 }
 
@@ -123,7 +123,7 @@ inline Index process_count() { return 1; }
 /// Makes n virtual host devices, whatever the number of cores; they become the default devices. DeviceError while a map runs.
 inline void set_host_device_count(Index n) {
   detail::no_map_runs("set_host_device_count");
-  if (n < 1 || n > 4096) fail<DeviceError>("set_host_device_count", n, " is not a number of devices (1 to 4096)");
+  if (n < 1 || n > 4096) fail<DeviceError>("set_host_device_count", {n, " is not a number of devices (1 to 4096)"});
   detail::Runtime::instance().set_host_count(n);
 }
 /// What maps use when nothing is said. DeviceError for a device that is missing or given twice.
@@ -134,7 +134,7 @@ inline void set_default_devices(std::vector<Device> list) {
 }
 /// How many devices hold `total` items at `per_device` each: the quotient, rounded up.
 inline Index required_devices(Index total, Index per_device) {
-  if (total < 0 || per_device < 1) fail<ShapeError>("required_devices", total, " items at ", per_device, " per device");
+  if (total < 0 || per_device < 1) fail<ShapeError>("required_devices", {total, " items at ", per_device, " per device"});
   return total / per_device + (total % per_device != 0);
 }
 /// The device that this code runs on: inside a shard its own, outside the first default device.

@@ -105,7 +105,7 @@ inline Anys all_gather(const Primitive& prim, const Axis& axis, const Grouping* 
 /// Row `position` of the sum; the leading axis of every operand has the size of the group.
 inline Anys reduce_scatter(const Primitive& prim, const Axis& axis, const Grouping* groups, const Anys& operands, const List<Combine>& combine) {
   const Members who(axis, groups);
-  const auto round = meet(prim, axis, operands, [](Round&) {});
+  const auto round = meet(prim, axis, operands, {});
   Anys out;
   List<const void*> in(static_cast<std::size_t>(who.size()));
   for (std::size_t k = 0; k < operands.size(); ++k) {
@@ -122,7 +122,7 @@ inline Anys reduce_scatter(const Primitive& prim, const Axis& axis, const Groupi
 /// Row j of member i becomes row i of member j.
 inline Anys all_to_all(const Primitive& prim, const Axis& axis, const Grouping* groups, const Anys& operands) {
   const Members who(axis, groups);
-  const auto round = meet(prim, axis, operands, [](Round&) {});
+  const auto round = meet(prim, axis, operands, {});
   Anys out;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     auto result = Buffer::make(operands[k]->shape, operands[k]->dtype, default_device());
@@ -136,7 +136,7 @@ inline Anys all_to_all(const Primitive& prim, const Axis& axis, const Grouping* 
 
 /// The value of one source, or zeros. Nothing is copied.
 inline Anys route(const Primitive& prim, const Axis& axis, const Anys& operands, Index source) {
-  const auto round = meet(prim, axis, operands, [](Round&) {});
+  const auto round = meet(prim, axis, operands, {});
   if (source >= 0) return round->calls[static_cast<std::size_t>(source)].operands;
   Anys out;
   for (auto& x : operands) {

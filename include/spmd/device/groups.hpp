@@ -14,12 +14,12 @@ class Grouping final : public Counted {
  public:
   Grouping(std::string_view op, const Groups& groups, Index n, bool equal_sizes) : of_(static_cast<std::size_t>(n), -1), position_(static_cast<std::size_t>(n), 0) {
     for (auto& group : groups) {
-      if (group.empty()) fail<AxisError>(op, "a group is empty");
-      if (equal_sizes && group.size() != groups[0].size()) fail<AxisError>(op, "the groups must have equal sizes, there are groups of ", groups[0].size(), " and ", group.size());
+      if (group.empty()) fail<AxisError>(op, {"a group is empty"});
+      if (equal_sizes && group.size() != groups[0].size()) fail<AxisError>(op, {"the groups must have equal sizes, there are groups of ", groups[0].size(), " and ", group.size()});
       List<Index> list;
       for (auto i : group) {
-        if (i < 0 || i >= n) fail<AxisError>(op, "groups name the index ", i, ", the axis has size ", n);
-        if (of_[static_cast<std::size_t>(i)] >= 0) fail<AxisError>(op, "groups name the index ", i, " twice");
+        if (i < 0 || i >= n) fail<AxisError>(op, {"groups name the index ", i, ", the axis has size ", n});
+        if (of_[static_cast<std::size_t>(i)] >= 0) fail<AxisError>(op, {"groups name the index ", i, " twice"});
         of_[static_cast<std::size_t>(i)] = static_cast<Index>(members_.size());
         position_[static_cast<std::size_t>(i)] = static_cast<Index>(list.size());
         list.push_back(i);
@@ -27,7 +27,7 @@ class Grouping final : public Counted {
       members_.push_back(std::move(list));
     }
     for (Index i = 0; i < n; ++i)
-      if (of_[static_cast<std::size_t>(i)] < 0) fail<AxisError>(op, "groups miss the index ", i, " of an axis of size ", n, ": name every index once");
+      if (of_[static_cast<std::size_t>(i)] < 0) fail<AxisError>(op, {"groups miss the index ", i, " of an axis of size ", n, ": name every index once"});
   }
   Index count() const { return static_cast<Index>(members_.size()); }
   const List<Index>& members(Index group) const { return members_[static_cast<std::size_t>(group)]; }
@@ -40,7 +40,7 @@ class Grouping final : public Counted {
     std::string out = "{";
     for (auto& group : members_) {
       out += out.size() > 1 ? ", {" : "{";
-      for (std::size_t k = 0; k < group.size(); ++k) out += concat_text(k ? ", " : "", group[k]);
+      for (std::size_t k = 0; k < group.size(); ++k) out += concat({k ? ", " : "", group[k]});
       out += "}";
     }
     return out + "}";

@@ -116,7 +116,7 @@ inline Any on_device(const Any& x, Device device) {
 inline Any shard_of_value(const Any& x, Index i) {
   auto* s = as_sharded(x->primal());
   const Index n = s ? static_cast<Index>(s->parts.size()) : 1;
-  if (i < -n || i >= n) fail<AxisError>("shard", "index ", i, " is out of range for ", n, " shards");
+  if (i < -n || i >= n) fail<AxisError>("shard", {"index ", i, " is out of range for ", n, " shards"});
   if (!s) return x;
   auto& part = s->parts[static_cast<std::size_t>(i < 0 ? i + n : i)];
   return on_device(part.value, part.device);

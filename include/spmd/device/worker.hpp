@@ -89,7 +89,7 @@ class Workers {
   Worker& of(Device device) {
     const auto id = static_cast<std::size_t>(device.id);
     std::lock_guard lock(*mutex_);
-    while (list_.size() <= id) list_.push_back(nullptr);
+    if (list_.size() <= id) list_.resize(id + 1);
     if (!list_[id]) list_[id] = new Worker;
     return *list_[id];
   }
@@ -100,7 +100,7 @@ class Workers {
     list_.clear();
   }
   std::mutex* mutex_ = new std::mutex;
-  std::vector<Worker*> list_;
+  List<Worker*> list_;
 };
 
 /// Runs the task's places 1, 2, ... on the workers of their devices and place 0 here; returns when all are done.

@@ -25,19 +25,19 @@ template <class M> auto from_eigen(const Eigen::ArrayBase<M>& m) { return detail
 /// A tensor of rank 1 (as one column) or 2 as an Eigen map, without a copy: it is valid while the tensor lives. ShapeError for any other rank;
 /// DeviceError when the elements are not in the memory of the host.
 template <class T> auto view(const Tensor<T>& x) {
-  if (x.rank() != 1 && x.rank() != 2) fail<ShapeError>("view", "needs a tensor of rank 1 or 2, its shape is ", x.shape());
+  if (x.rank() != 1 && x.rank() != 2) fail<ShapeError>("view", {"needs a tensor of rank 1 or 2, its shape is ", x.shape()});
   const auto& buffer = x.any()->dense("view");
-  if (buffer.device.platform != Platform::host) fail<DeviceError>("view", "the tensor is on ", buffer.device, ": move it with device_put(x, Device{Platform::host, 0})");
+  if (buffer.device.platform != Platform::host) fail<DeviceError>("view", {"the tensor is on ", buffer.device, ": move it with device_put(x, Device{Platform::host, 0})"});
   return Eigen::Map<const detail::RowMajorMatrix<T>>(buffer.template as<T>(), x.shape()[0], x.rank() == 1 ? 1 : x.shape()[1]);
 }
 /// A copy of a tensor of rank 2 as a matrix, stored as Eigen does by default (or to_matrix<Eigen::RowMajor>). ShapeError for any other rank.
 template <int Storage = Eigen::ColMajor, class T> auto to_matrix(const Tensor<T>& x) {
-  if (x.rank() != 2) fail<ShapeError>("to_matrix", "needs a tensor of rank 2, its shape is ", x.shape());
+  if (x.rank() != 2) fail<ShapeError>("to_matrix", {"needs a tensor of rank 2, its shape is ", x.shape()});
   return Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Storage>(view(x));
 }
 /// A copy of a tensor of rank 1 as a column vector. ShapeError for any other rank.
 template <class T> auto to_vector_eigen(const Tensor<T>& x) {
-  if (x.rank() != 1) fail<ShapeError>("to_vector_eigen", "needs a tensor of rank 1, its shape is ", x.shape());
+  if (x.rank() != 1) fail<ShapeError>("to_vector_eigen", {"needs a tensor of rank 1, its shape is ", x.shape()});
   return Eigen::Matrix<T, Eigen::Dynamic, 1>(view(x));
 }
 

@@ -227,8 +227,7 @@ template <class A, class B> requires Operands<A, B> auto where(const Tensor<bool
   using T = detail::CommonType<A, B>;
   const Tensor<T> x = detail::as_tensor<T>(a), y = detail::as_tensor<T>(b);
   const auto shape = detail::broadcast_shapes("where", detail::broadcast_shapes("where", c.shape(), x.shape()), y.shape());
-  auto fit = [&]<class U>(const Tensor<U>& t) { return Tensor<U>(detail::broadcast(t.any(), shape)); };
-  return detail::map_elements<detail::Select, T>(shape, fit(c), fit(x), fit(y));
+  return detail::map_elements<detail::Select, T>(shape, c, x, y);
 }
 /// x, not below lo and not above hi.
 template <Number T, class L, class H>

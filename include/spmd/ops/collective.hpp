@@ -35,8 +35,8 @@ class Weight {
   bool given() const { return given_; }
   template <class T> Tensor<T> as() const {
     if (!tensor_) return Tensor<T>(number_);
-    if (tensor_->dtype->name != dtype_of<T>()->name) fail<TypeError>("pmean", "the weight is ", tensor_->dtype->name, ", the values are ", dtype_of<T>()->name, ": cast it");
-    if (tensor_->shape.rank() != 0) fail<ShapeError>("pmean", "the weight must have rank 0, its shape is ", tensor_->shape);
+    if (tensor_->dtype->name != dtype_of<T>()->name) fail<TypeError>("pmean", {"the weight is ", tensor_->dtype->name, ", the values are ", dtype_of<T>()->name, ": cast it"});
+    if (tensor_->shape.rank() != 0) fail<ShapeError>("pmean", {"the weight must have rank 0, its shape is ", tensor_->shape});
     return Tensor<T>(tensor_);
   }
 
@@ -75,7 +75,7 @@ inline Index members_here(const Scope& scope) {
   Index index = 0;
   for (auto* name : scope.names) {
     auto& axis = find_axis(scope.name, name);
-    if (!axis.group) fail<AxisError>(scope.name, "groups of different sizes give a number another value in each lane of the axis \"", *name, "\": pass a tensor");
+    if (!axis.group) fail<AxisError>(scope.name, {"groups of different sizes give a number another value in each lane of the axis \"", *name, "\": pass a tensor"});
     index = index * axis.size + axis.index;
   }
   return scope.groups->size(scope.groups->of(index));
@@ -246,7 +246,7 @@ template <class Tree> Tree routed(const Scope& scope, const Tree& x, List<Index>
   return with_leaves(x, route_leaves(scope, std::move(leaves.values), leaves.maths, std::move(sources)));
 }
 inline void check_member(std::string_view op, std::string_view what, Index i, Index n) {
-  if (i < 0 || i >= n) fail<AxisError>(op, what, " ", i, " is out of range for an axis of size ", n);
+  if (i < 0 || i >= n) fail<AxisError>(op, {what, " ", i, " is out of range for an axis of size ", n});
 }
 template <class Tree> Tree permuted(const Tree& x, const AxisNames& axis, std::span<const std::pair<Index, Index>> pairs, const Source& source) {
   const Scope scope("ppermute", axis, {}, false, source);
@@ -254,8 +254,8 @@ template <class Tree> Tree permuted(const Tree& x, const AxisNames& axis, std::s
   for (auto [from, to] : pairs) {
     check_member("ppermute", "source", from, scope.size);
     check_member("ppermute", "destination", to, scope.size);
-    if (sources[static_cast<std::size_t>(to)] != Route::nobody) fail<AxisError>("ppermute", "the destination ", to, " is named twice");
-    if (std::find(used.begin(), used.end(), from) != used.end()) fail<AxisError>("ppermute", "the source ", from, " is named twice");
+    if (sources[static_cast<std::size_t>(to)] != Route::nobody) fail<AxisError>("ppermute", {"the destination ", to, " is named twice"});
+    if (std::find(used.begin(), used.end(), from) != used.end()) fail<AxisError>("ppermute", {"the source ", from, " is named twice"});
     sources[static_cast<std::size_t>(to)] = from;
     used.push_back(from);
   }
@@ -285,10 +285,10 @@ template <class Tree> Tree pshift(const Tree& x, const AxisNames& axis, Index of
 template <class Tree> Tree pshuffle(const Tree& x, const AxisNames& axis, const std::vector<Index>& sources, detail::Source source = detail::Source::current()) {
   const detail::Scope scope("pshuffle", axis, {}, false, source);
   std::vector<char> used(static_cast<std::size_t>(scope.size), 0);
-  if (static_cast<Index>(sources.size()) != scope.size) fail<AxisError>("pshuffle", sources.size(), " sources for an axis of size ", scope.size);
+  if (static_cast<Index>(sources.size()) != scope.size) fail<AxisError>("pshuffle", {sources.size(), " sources for an axis of size ", scope.size});
   for (auto s : sources) {
     detail::check_member("pshuffle", "source", s, scope.size);
-    if (std::exchange(used[static_cast<std::size_t>(s)], 1)) fail<AxisError>("pshuffle", "the source ", s, " is named twice: not a permutation");
+    if (std::exchange(used[static_cast<std::size_t>(s)], 1)) fail<AxisError>("pshuffle", {"the source ", s, " is named twice: not a permutation"});
   }
   return detail::routed(scope, x, detail::List<Index>(sources.begin(), sources.end()));
 }

@@ -39,11 +39,11 @@ class Collective : public Primitive {
   std::string describe() const override {
     std::string file = source_.file_name();
     file = file.substr(file.find_last_of('/') + 1);
-    return concat_text(name_, "(\"", *axis_, "\"", groups ? ", groups " + groups->text() : "", ") at ", file, ":", static_cast<Index>(source_.line()));
+    return concat({name_, "(\"", *axis_, "\"", groups ? ", groups " + groups->text() : "", ") at ", file, ":", static_cast<Index>(source_.line())});
   }
   Anys impl(const Anys& args) const final {
     auto& axis = find_axis(name_, axis_);
-    if (!axis.group) fail<AxisError>(name_, "the axis \"", *axis_, "\" is mapped by a vmap that this code has left");
+    if (!axis.group) fail<AxisError>(name_, {"the axis \"", *axis_, "\" is mapped by a vmap that this code has left"});
     Anys operands;  // computed before anybody waits for them
     for (auto& x : args) operands.push_back(Any(&x->dense(name_)));
     return exchange(axis, operands);
@@ -51,7 +51,7 @@ class Collective : public Primitive {
   Batch batch(const Axis& mapped, const Batch& args) const final {
     Batch out;
     if (axis_ == mapped.name) {
-      if (mapped.lanes) fail<AxisError>(name_, "the predicate of the enclosing cond varies over the axis \"", *axis_, "\", so not every member calls this");
+      if (mapped.lanes) fail<AxisError>(name_, {"the predicate of the enclosing cond varies over the axis \"", *axis_, "\", so not every member calls this"});
       for (std::size_t k = 0; k < args.size(); ++k) out.push_back(local(mapped, args[k], k));
       return out;
     }

@@ -66,10 +66,10 @@ struct MatMul {
 /// The matrix product by NumPy's rules: leading axes broadcast, an operand of rank 1 contracts. ShapeError when the inner sizes
 /// differ or an operand has rank 0. 16-bit floats add in f32.
 template <class T> Tensor<T> matmul(const Tensor<T>& a, const Tensor<T>& b) {
-  if (a.rank() == 0 || b.rank() == 0) fail<ShapeError>("matmul", "needs operands of rank 1 or more, got shapes ", a.shape(), " and ", b.shape());
+  if (a.rank() == 0 || b.rank() == 0) fail<ShapeError>("matmul", {"needs operands of rank 1 or more, got shapes ", a.shape(), " and ", b.shape()});
   const auto x = a.rank() == 1 ? expand_dims(a, 0) : a, y = b.rank() == 1 ? expand_dims(b, 1) : b;
   const Index m = x.shape()[x.rank() - 2], k = x.shape().back(), n = y.shape().back();
-  if (k != y.shape()[y.rank() - 2]) fail<ShapeError>("matmul", "the inner sizes of ", a.shape(), " and ", b.shape(), " differ: ", k, " and ", y.shape()[y.rank() - 2]);
+  if (k != y.shape()[y.rank() - 2]) fail<ShapeError>("matmul", {"the inner sizes of ", a.shape(), " and ", b.shape(), " differ: ", k, " and ", y.shape()[y.rank() - 2]});
   auto leading = [](const Tensor<T>& t) { return Shape(t.shape().begin(), t.shape().end() - 2); };
   const auto stack = detail::broadcast_shapes("matmul", leading(x), leading(y));
   auto flat = [&](const Tensor<T>& t, Index rows, Index columns) {

@@ -80,8 +80,8 @@ struct ConvOptions {
 /// channels that differ, and a kernel that does not fit.
 template <Floating T> Tensor<T> conv2d(const Tensor<T>& x, const Tensor<T>& w, const ConvOptions& options = {}) {
   const auto &s = x.shape(), &k = w.shape();
-  if (s.rank() != 4 || k.rank() != 4) fail<ShapeError>("conv2d", "needs images (N, H, W, C) and a kernel (h, w, C, O), got ", s, " and ", k);
-  if (s[3] != k[2]) fail<ShapeError>("conv2d", "images of shape ", s, " have ", s[3], " channels, a kernel of shape ", k, " takes ", k[2]);
+  if (s.rank() != 4 || k.rank() != 4) fail<ShapeError>("conv2d", {"needs images (N, H, W, C) and a kernel (h, w, C, O), got ", s, " and ", k});
+  if (s[3] != k[2]) fail<ShapeError>("conv2d", {"images of shape ", s, " have ", s[3], " channels, a kernel of shape ", k, " takes ", k[2]});
   return bind<T>(detail::Conv2d<detail::ConvPart::outputs>{detail::windows_over("conv2d", s, {k[0], k[1]}, options.stride, options.padding)}, x, w);
 }
 

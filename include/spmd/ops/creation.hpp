@@ -7,7 +7,7 @@ namespace spmd {
 /// A tensor whose elements f(T* memory) writes: uninitialised, dense, row-major memory of the current device.
 template <class T = float, class F> Tensor<T> build(const Shape& shape, F f) {
   for (auto d : shape)
-    if (d < 0) fail<ShapeError>("build", "a size is negative in ", shape);
+    if (d < 0) fail<ShapeError>("build", {"a size is negative in ", shape});
   auto out = Buffer::make(shape, detail::checked_dtype<T>(), detail::default_device());
   f(out->template fill_as<T>());
   return Tensor<T>(Any(out));
@@ -28,7 +28,7 @@ template <class T = float> Tensor<T> eye(Index n) {
 /// start, start + step, ... up to but not including stop.
 template <class T = float> Tensor<T> arange(std::type_identity_t<T> start, std::type_identity_t<T> stop, std::type_identity_t<T> step = static_cast<T>(1)) {
   const double from = static_cast<double>(start), to = static_cast<double>(stop), by = static_cast<double>(step);
-  if (by == 0) fail<ShapeError>("arange", "the step is 0");
+  if (by == 0) fail<ShapeError>("arange", {"the step is 0"});
   const auto n = static_cast<Index>(std::max(0.0, std::ceil((to - from) / by)));
   return build<T>(Shape{n}, [&](T* out) {
     for (Index i = 0; i < n; ++i) {
@@ -40,7 +40,7 @@ template <class T = float> Tensor<T> arange(std::type_identity_t<T> start, std::
 template <class T = float> Tensor<T> arange(std::type_identity_t<T> stop) { return arange<T>(static_cast<T>(0), stop); }
 /// n numbers from a to b, both included.
 template <class T = float> Tensor<T> linspace(std::type_identity_t<T> a, std::type_identity_t<T> b, Index n) {
-  if (n < 0) fail<ShapeError>("linspace", "the number of elements is ", n);
+  if (n < 0) fail<ShapeError>("linspace", {"the number of elements is ", n});
   const double from = static_cast<double>(a), to = static_cast<double>(b);
   return build<T>(Shape{n}, [&](T* out) {
     for (Index i = 0; i < n; ++i) out[i] = static_cast<T>(i + 1 == n && n > 1 ? to : from + (n > 1 ? (to - from) * static_cast<double>(i) / static_cast<double>(n - 1) : 0.0));
@@ -50,7 +50,7 @@ template <class T = float> Tensor<T> linspace(std::type_identity_t<T> a, std::ty
 namespace detail {
 template <class T, class Rows> void check_rows(const Rows& rows) {
   for (auto& row : rows)
-    if (row.size() != rows.begin()->size()) fail<ShapeError>("array", "rows of ", rows.begin()->size(), " and ", row.size(), " elements");
+    if (row.size() != rows.begin()->size()) fail<ShapeError>("array", {"rows of ", rows.begin()->size(), " and ", row.size(), " elements"});
 }
 }  // namespace detail
 
@@ -69,7 +69,7 @@ template <class T = float> Tensor<T> array(std::initializer_list<std::initialize
   for (auto& rows : blocks) {
     detail::check_rows<T>(rows);
     for (auto& row : rows) {
-      if (columns && row.size() != columns) fail<ShapeError>("array", "rows of ", columns, " and ", row.size(), " elements");
+      if (columns && row.size() != columns) fail<ShapeError>("array", {"rows of ", columns, " and ", row.size(), " elements"});
       columns = row.size();
       all.insert(all.end(), row.begin(), row.end());
     }

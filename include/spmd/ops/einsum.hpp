@@ -44,7 +44,7 @@ class EinsumReader {
   EinsumPlan plan() && { return std::move(plan_); }
 
  private:
-  template <class... Parts> [[noreturn]] void wrong(Parts... parts) const { fail<TypeError>("einsum", "\"", text_, "\" ", std::move(parts)...); }
+  template <class... Parts> [[noreturn]] void wrong(Parts... parts) const { fail<TypeError>("einsum", {"\"", text_, "\" ", std::move(parts)...}); }
 
   /// The labels of one term, its ellipsis standing for so many axes.
   Axes labels(const std::string& term, Index dots) const {
@@ -70,15 +70,15 @@ class EinsumReader {
     const bool ellipsis = term.find('.') != std::string::npos;
     const Index named = labels(term, 0).rank(), dots = shape.rank() - named;
     if (dots < 0 || (dots > 0 && !ellipsis))
-      fail<ShapeError>("einsum", "\"", text_, "\" names ", named, named == 1 ? " axis" : " axes", " of operand ", i, ", its shape is ", shape);
+      fail<ShapeError>("einsum", {"\"", text_, "\" names ", named, named == 1 ? " axis" : " axes", " of operand ", i, ", its shape is ", shape});
     const auto list = labels(term, dots);
     dots_ = std::max(dots_, dots);
     for (Index d = 0; d < list.rank(); ++d) {
       for (Index e = 0; e < d; ++e)
-        if (list[d] == list[e] && shape[d] != shape[e]) fail<ShapeError>("einsum", "\"", text_, "\" takes the diagonal of axes ", e, " and ", d, " of operand ", i, ", its shape is ", shape);
+        if (list[d] == list[e] && shape[d] != shape[e]) fail<ShapeError>("einsum", {"\"", text_, "\" takes the diagonal of axes ", e, " and ", d, " of operand ", i, ", its shape is ", shape});
       auto& size = plan_.size(list[d]);
       if (size == 1) size = shape[d];
-      else if (shape[d] != 1 && shape[d] != size) fail<ShapeError>("einsum", "\"", text_, "\": index ", name(list[d]), " has size ", shape[d], " in operand ", i, " of shape ", shape, ", and ", size, " in an earlier one");
+      else if (shape[d] != 1 && shape[d] != size) fail<ShapeError>("einsum", {"\"", text_, "\": index ", name(list[d]), " has size ", shape[d], " in operand ", i, " of shape ", shape, ", and ", size, " in an earlier one"});
     }
     plan_.operands.push_back(list);
   }

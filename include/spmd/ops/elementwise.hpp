@@ -18,23 +18,44 @@ struct TruthValue {
   template <class... X> static auto vjp(const X&...) { return std::tuple(); }  // never asked for: tapes record no bool
 };
 
-/// Maps an operation over operands of equal shapes. Batched, it is the same operation on the lanes.
-template <class Op, class R, class... Ts> class Elementwise final : public Primitive {
+/// Operands of elementwise primitives have one shape, but a constant of rank 0 goes with any: kernels repeat it, and nobody will
+/// want its cotangent.
+inline bool fits_any(const Value& x) { return x.shape.rank() == 0 && !x.traced(); }
+inline const Any& fitted(const Any& x, const Shape& shape, Any& held) { return fits_any(*x) || x->shape == shape ? x : held = broadcast(x, shape); }
+
+/// What elementwise primitives share whatever their types are: batched, one is the same operation on the lanes.
+class Lanewise : public Primitive {
  public:
+  Batch batch(const Axis& axis, const Batch& args) const final {
+    Anys lanes;
+    for (auto& x : args) lanes.push_back(!x.mapped && fits_any(*x.value) ? x.value : on_lanes(x, axis.size));
+    return one<Batched>(Batched{std::move(interpret(Ref<const Primitive>(this), lanes)[0]), true});
+  }
+};
+
+/// Maps an operation over operands of equal shapes. It has no parameters, so there is one for all calls.
+template <class Op, class R, class... Ts> class Elementwise final : public Lanewise {
+ public:
+  static Ref<const Primitive> instance() {
+    static const Elementwise* const only = immortal(new Elementwise);
+    return Ref<const Primitive>(only);
+  }
   std::string_view name() const override { return Op::name; }
   static Any run(const Shape& shape, const Any* const* args) { return elementwise(&host::elementwise<Op, R, Ts...>, dtype_of<R>(), shape, args, sizeof...(Ts)); }
   Anys impl(const Anys& args) const override {
     const Any* list[sizeof...(Ts)];
-    for (std::size_t i = 0; i < sizeof...(Ts); ++i) list[i] = &args[i];
-    return one<Any>(run(args[0]->shape, list));
+    const Shape* shape = &args[0]->shape;
+    for (std::size_t i = 0; i < sizeof...(Ts); ++i) {
+      list[i] = &args[i];
+      if (shape->rank() == 0) shape = &args[i]->shape;
+    }
+    return one<Any>(run(*shape, list));
   }
   Anys vjp(const Anys& cts, const Anys& outs, const Anys& args, Needed needed) const override {
     Anys result(sizeof...(Ts));
     if constexpr (Floating<R>) {
-      const Tensor<R> ct(cts[0]), out(outs[0]);  // rules refer to their operands
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const std::tuple<Tensor<Ts>...> xs(args[I]...);
-        const auto rules = Op::vjp(ct, out, std::get<I>(xs)...);
+        const auto rules = Op::vjp(Tensor<R>::of(cts[0]), Tensor<R>::of(outs[0]), Tensor<Ts>::of(args[I])...);  // they refer to their operands
         auto ask = [](const auto& rule) -> Any {
           if constexpr (requires { rule(); }) return rule().any();
           else return rule.any();
@@ -44,33 +65,29 @@ template <class Op, class R, class... Ts> class Elementwise final : public Primi
     }
     return result;
   }
-  Batch batch(const Axis& axis, const Batch& args) const override {
-    Anys lanes;
-    for (auto& x : args) lanes.push_back(on_lanes(x, axis.size));
-    return one<Batched>(Batched{std::move(interpret(make<const Elementwise>(), lanes)[0]), true});
-  }
 };
 
-/// Operands of equal shapes; under no interpreter an operand of rank 0 goes with any shape.
+/// Operands that broadcast to a shape.
 template <class Op, class R, class... Ts> Tensor<R> map_elements(const Shape& shape, const Tensor<Ts>&... xs) {
-  if (!Interpreter::current) {
-    const Any* args[] = {&xs.any()...};
+  constexpr std::size_t n = sizeof...(Ts);
+  const Any* args[n] = {&xs.any()...};
+  Any held[n];
+  for (std::size_t i = 0; i < n; ++i) args[i] = &fitted(*args[i], shape, held[i]);
+  if (!Interpreter::current || !(xs.any()->traced() || ...)) {
+    InterpreterScope evaluate(nullptr);
     return Tensor<R>(Elementwise<Op, R, Ts...>::run(shape, args));
   }
-  Anys args;
-  args.reserve(sizeof...(Ts));
-  (args.push_back(broadcast(xs.any(), shape)), ...);
-  return Tensor<R>(std::move(interpret(make<const Elementwise<Op, R, Ts...>>(), args)[0]));
+  Anys list;
+  for (auto* x : args) list.push_back(*x);
+  return Tensor<R>(std::move(interpret(Elementwise<Op, R, Ts...>::instance(), list)[0]));
 }
 template <class Op, class T> auto unary(const Tensor<T>& x) { return map_elements<Op, typename Op::template Result<T>>(x.shape(), x); }
 
 /// Two operands that broadcast.
 template <class Op, class T> auto binary(const Tensor<T>& x, const Tensor<T>& y) {
   using R = typename Op::template Result<T>;
-  if (x.shape() == y.shape()) return map_elements<Op, R>(x.shape(), x, y);
-  const auto shape = broadcast_shapes(Op::name, x.shape(), y.shape());
-  auto fit = [&](const Tensor<T>& t) { return t.shape() == shape || (!Interpreter::current && t.rank() == 0) ? t : Tensor<T>(broadcast(t.any(), shape)); };
-  return map_elements<Op, R>(shape, fit(x), fit(y));
+  if (x.shape() == y.shape() || y.rank() == 0) return map_elements<Op, R>(x.shape(), x, y);
+  return map_elements<Op, R>(broadcast_shapes(Op::name, x.shape(), y.shape()), x, y);
 }
 
 /// The element type on which two operands agree: tensors of one type, or a tensor and a number that loses nothing in it.

@@ -176,10 +176,10 @@ inline Any rows_to_dim(const Any& x, Index dim, bool joined) {
 inline Any dim_to_rows(std::string_view op, const Any& x, Index dim, Index g, bool blocks) {
   const auto n = x->shape[dim];
   if (!blocks) {
-    if (n != g) fail<ShapeError>(op, "axis ", dim, " of ", x->shape, " has size ", n, ", it must be that of the axis or group, ", g, " (or set tiled)");
+    if (n != g) fail<ShapeError>(op, {"axis ", dim, " of ", x->shape, " has size ", n, ", it must be that of the axis or group, ", g, " (or set tiled)"});
     return moveaxis(x, dim, 0);
   }
-  if (n % g != 0) fail<ShapeError>(op, "axis ", dim, " of ", x->shape, " has size ", n, ", which does not divide by the size of the axis or group, ", g);
+  if (n % g != 0) fail<ShapeError>(op, {"axis ", dim, " of ", x->shape, " has size ", n, ", which does not divide by the size of the axis or group, ", g});
   Shape apart = x->shape;
   apart[dim] = n / g;
   apart.insert(dim, g);

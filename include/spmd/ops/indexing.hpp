@@ -11,7 +11,7 @@ inline List<std::int64_t> checked_rows(std::string_view op, const Buffer& rows, 
   auto* from = rows.as<std::int64_t>();
   List<std::int64_t> out(from, from + rows.shape.size());
   for (auto& r : out) {
-    if (r < -n || r >= n) fail<AxisError>(op, "index ", r, " is out of range for axis ", axis, " of size ", n);
+    if (r < -n || r >= n) fail<AxisError>(op, {"index ", r, " is out of range for axis ", axis, " of size ", n});
     if (r < 0) r += n;
   }
   return out;
@@ -40,7 +40,7 @@ class OffsetRows final : public Primitive {
     const auto* from = in.as<std::int64_t>();
     auto* to = out->fill_as<std::int64_t>();
     for (Index i = 0; i < in.shape.size(); ++i) {
-      if (from[i] < -n_ || from[i] >= n_) fail<AxisError>(op_, "index ", from[i], " is out of range for axis ", axis_, " of size ", n_);
+      if (from[i] < -n_ || from[i] >= n_) fail<AxisError>(op_, {"index ", from[i], " is out of range for axis ", axis_, " of size ", n_});
       to[i] = (from[i] < 0 ? from[i] + n_ : from[i]) + i / inner % lanes * n_;
     }
     return one<Any>(Any(out));
@@ -147,7 +147,7 @@ class NumbersAlong final : public Primitive {
     const auto* from = in.as<std::int64_t>();
     auto* to = out->fill_as<std::int64_t>();
     for (Index i = 0; i < in.shape.size(); ++i) {
-      if (from[i] < -n || from[i] >= n) fail<AxisError>(name(), "index ", from[i], " is out of range for axis ", axis_, " of ", shape_);
+      if (from[i] < -n || from[i] >= n) fail<AxisError>(name(), {"index ", from[i], " is out of range for axis ", axis_, " of ", shape_});
       to[i] = (i / block % outer * n + (from[i] < 0 ? from[i] + n : from[i])) * inner + i % inner;
     }
     return one<Any>(Any(out));
@@ -174,14 +174,14 @@ template <class T, class I> Tensor<T> take(const Tensor<T>& x, const Tensor<I>& 
 template <class T> Tensor<T> take(const Tensor<T>& x, const std::vector<Index>& indices, Index axis) { return take(x, Tensor<std::int64_t>(Shape{indices.size()}, indices), axis); }
 /// x with updates added along axis 0: out[indices[k]] += updates[k]. Repeated indices add up. AxisError when one is out of range.
 template <class T, class I> Tensor<T> scatter_add(const Tensor<T>& x, const Tensor<I>& indices, const Tensor<T>& updates) {
-  if (x.rank() == 0) fail<ShapeError>("scatter_add", "needs a tensor with a leading axis, got rank 0");
+  if (x.rank() == 0) fail<ShapeError>("scatter_add", {"needs a tensor with a leading axis, got rank 0"});
   const auto expected = detail::replaced(x.shape(), 0, indices.shape());
-  if (updates.shape() != expected) fail<ShapeError>("scatter_add", "updates of shape ", updates.shape(), " do not fit: ", x.shape(), " at indices ", indices.shape(), " takes ", expected);
+  if (updates.shape() != expected) fail<ShapeError>("scatter_add", {"updates of shape ", updates.shape(), " do not fit: ", x.shape(), " at indices ", indices.shape(), " takes ", expected});
   return x + bind<T>(detail::ScatterAdd<T>{x.shape()[0], 0}, detail::wide(indices), updates);
 }
 /// One where the last, new axis of size n equals the index, zero elsewhere (everywhere, for an index out of range).
 template <class T = float, class I> Tensor<T> one_hot(const Tensor<I>& indices, Index n) {
-  if (n < 0) fail<ShapeError>("one_hot", "the number of classes is ", n);
+  if (n < 0) fail<ShapeError>("one_hot", {"the number of classes is ", n});
   Shape shape = indices.shape();
   shape.push_back(1);
   return cast<T>(Tensor<I>(detail::reshape(indices.any(), shape)) == arange<I>(static_cast<I>(n)));
@@ -190,7 +190,7 @@ template <class T = float, class I> Tensor<T> one_hot(const Tensor<I>& indices, 
 template <class T, class I> Tensor<T> take_along_axis(const Tensor<T>& x, const Tensor<I>& indices, Index asked) {
   const auto axis = detail::checked_axis("take_along_axis", asked, x.rank());
   if (indices.rank() != x.rank() || detail::with(indices.shape(), axis, 0) != detail::with(x.shape(), axis, 0))
-    fail<ShapeError>("take_along_axis", "indices of shape ", indices.shape(), " do not fit ", x.shape(), ": all axes but ", axis, " must agree");
+    fail<ShapeError>("take_along_axis", {"indices of shape ", indices.shape(), " do not fit ", x.shape(), ": all axes but ", axis, " must agree"});
   const auto numbers = spmd::apply<detail::NumbersAlong>(detail::wide(indices).any(), x.shape(), axis);
   return Tensor<T>(detail::take(detail::reshape(x.any(), Shape{x.size()}), numbers, 0));
 }

@@ -64,7 +64,7 @@ inline Any diagonal_matrix(const Any& x, Index rows, Index columns, Index k) { r
 
 /// x where column - row compares with k as wanted, else zero.
 template <class T, class Keep> Tensor<T> triangle(std::string_view op, const Tensor<T>& x, Keep keep) {
-  if (x.rank() < 2) fail<ShapeError>(op, "needs a tensor of rank 2 or more, its shape is ", x.shape());
+  if (x.rank() < 2) fail<ShapeError>(op, {"needs a tensor of rank 2 or more, its shape is ", x.shape()});
   const Index rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
   const auto mask = build<bool>(Shape{rows, columns}, [&](bool* out) {
     for (Index i = 0; i < rows; ++i)
@@ -86,7 +86,7 @@ template <class T> Tensor<T> triu(const Tensor<T>& x, Index k = 0) {
 /// Of a vector of n elements the square matrix that has it on diagonal k, zeros elsewhere; of a matrix its diagonal k. Diagonals
 /// above the main one have positive numbers. ShapeError for any other rank.
 template <class T> Tensor<T> diag(const Tensor<T>& x, Index k = 0) {
-  if (x.rank() != 1 && x.rank() != 2) fail<ShapeError>("diag", "needs a vector or a matrix, its shape is ", x.shape());
+  if (x.rank() != 1 && x.rank() != 2) fail<ShapeError>("diag", {"needs a vector or a matrix, its shape is ", x.shape()});
   if (x.rank() == 2) return Tensor<T>(detail::diagonal(x.any(), k));
   const Index n = x.size() + (k < 0 ? -k : k);
   return Tensor<T>(detail::diagonal_matrix(x.any(), n, n, k));

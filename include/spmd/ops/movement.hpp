@@ -249,9 +249,9 @@ inline Any row(const Any& x, Index axis, Index i) {
   return reshape(slice(x, begin, with(x->shape, axis, 1)), without(x->shape, axis));
 }
 inline Any leading_slice(const Any& x, Index i) {
-  if (x->shape.rank() == 0) fail<AxisError>("operator[]", "a tensor of rank 0 has no leading axis");
+  if (x->shape.rank() == 0) fail<AxisError>("operator[]", {"a tensor of rank 0 has no leading axis"});
   const auto n = x->shape[0];
-  if (i < -n || i >= n) fail<AxisError>("operator[]", "index ", i, " is out of range for axis 0 of ", x->shape);
+  if (i < -n || i >= n) fail<AxisError>("operator[]", {"index ", i, " is out of range for axis 0 of ", x->shape});
   return row(x, 0, i < 0 ? i + n : i);
 }
 /// One new axis.

@@ -92,12 +92,12 @@ struct PoolOptions {
 
 namespace detail {
 inline Pool pool_over(std::string_view op, const Shape& images, HeightWidth window, const PoolOptions& options) {
-  if (images.rank() != 4) fail<ShapeError>(op, "needs images (N, H, W, C), got ", images);
+  if (images.rank() != 4) fail<ShapeError>(op, {"needs images (N, H, W, C), got ", images});
   const HeightWidth stride(options.stride.height == 0 ? window.height : options.stride.height, options.stride.width == 0 ? window.width : options.stride.width);
   const auto windows = windows_over(op, images, window, stride, options.padding);
   const auto by = options.padding.by();
   if (by.height >= window.height || by.width >= window.width || (images[1] * images[2] == 0 && windows.rows.outputs() * windows.columns.outputs() > 0))
-    fail<ShapeError>(op, "windows of ", window, " with a padding of ", by, " would see nothing but padding of images ", images);
+    fail<ShapeError>(op, {"windows of ", window, " with a padding of ", by, " would see nothing but padding of images ", images});
   return {windows};
 }
 }  // namespace detail

@@ -13,7 +13,7 @@ namespace detail {
 inline Tensor<std::int32_t> random_order(const Key& key, const Shape& shape, Index axis) {
   const Index outer = extent(shape, 0, axis), n = shape[axis], inner = extent(shape, axis + 1, shape.rank());
   check_sizes("random::permutation", shape);
-  if (n > std::numeric_limits<std::int32_t>::max()) fail<ShapeError>("random::permutation", n, " elements have no int32 indices");
+  if (n > std::numeric_limits<std::int32_t>::max()) fail<ShapeError>("random::permutation", {n, " elements have no int32 indices"});
   return Tensor<std::int32_t>(draw("random::permutation", key, dtype_of<std::int32_t>(), shape, [=](void* out, std::uint32_t k0, std::uint32_t k1, Index) {
     host::random_order(static_cast<std::int32_t*>(out), k0, k1, outer, n, inner);
   }));
@@ -44,9 +44,9 @@ inline void check_choice(const Key& key, Index n, const Shape& shape, bool repla
   constexpr auto op = "random::choice";
   single_key(op, key);
   check_sizes(op, shape);
-  if (n < 0) fail<ShapeError>(op, "the number of elements is ", n);
-  if (n == 0 && shape.size() > 0) fail<ShapeError>(op, "there is nothing to choose from: the axis is empty");
-  if (!replace && shape.size() > n) fail<ShapeError>(op, "cannot choose ", shape.size(), " of ", n, " elements without replacement");
+  if (n < 0) fail<ShapeError>(op, {"the number of elements is ", n});
+  if (n == 0 && shape.size() > 0) fail<ShapeError>(op, {"there is nothing to choose from: the axis is empty"});
+  if (!replace && shape.size() > n) fail<ShapeError>(op, {"cannot choose ", shape.size(), " of ", n, " elements without replacement"});
 }
 /// The indices that `choice` takes.
 inline Tensor<std::int32_t> choose(const Key& key, Index n, const Shape& shape, bool replace);
@@ -77,7 +77,7 @@ template <std::integral I> Tensor<std::int32_t> choice(const Key& key, I n, cons
 /// Numbers of 0, ..., n - 1 with probabilities p of shape (n), of sum 1 (ShapeError for another shape).
 template <std::integral I, Floating P> Tensor<std::int32_t> choice(const Key& key, I n, const Shape& shape, const Tensor<P>& p, const ChoiceOptions& options = {}) {
   detail::check_choice(key, static_cast<Index>(n), shape, options.replace);
-  if (p.shape() != Shape{n}) fail<ShapeError>("random::choice", "needs one probability for each of ", n, " elements, got p of shape ", p.shape());
+  if (p.shape() != Shape{n}) fail<ShapeError>("random::choice", {"needs one probability for each of ", n, " elements, got p of shape ", p.shape()});
   if (shape.size() == 0) return zeros<std::int32_t>(shape);
   // Without replacement: the largest of Gumbel numbers plus log p (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006).
   if (!options.replace) return reshape(detail::largest(gumbel<P>(key, p.shape()) + log(p), shape.size()), shape);
@@ -110,7 +110,7 @@ template <Floating T> Tensor<std::int32_t> categorical(const Key& key, const Ten
   detail::check_sizes(op, options.draws);
   const auto along = detail::checked_axis(op, axis, logits.rank());
   const Index n = logits.shape()[along], draws = options.draws.size();
-  if (n == 0) fail<ShapeError>(op, "axis ", axis, " of ", logits.shape(), " has no categories");
+  if (n == 0) fail<ShapeError>(op, {"axis ", axis, " of ", logits.shape(), " has no categories"});
   Shape out = options.draws;
   for (auto d : detail::without(logits.shape(), along)) out.push_back(d);
   if (options.replace) {
@@ -118,7 +118,7 @@ template <Floating T> Tensor<std::int32_t> categorical(const Key& key, const Ten
     for (auto d : logits.shape()) all.push_back(d);
     return argmax(gumbel<T>(key, all, options.mode) + logits, options.draws.rank() + along);
   }
-  if (draws > n) fail<ShapeError>(op, "cannot draw ", draws, " of ", n, " categories without replacement");
+  if (draws > n) fail<ShapeError>(op, {"cannot draw ", draws, " of ", n, " categories without replacement"});
   const auto best = detail::largest(moveaxis(gumbel<T>(key, logits.shape(), options.mode) + logits, along, -1), draws);
   return reshape(moveaxis(best, -1, 0), out);
 }

@@ -54,12 +54,12 @@ template <class F> class DrawBy final : public Draw {
 /// One key with its words, or TypeError.
 inline const Any& single_key(std::string_view op, const Key& key) {
   const auto shape = key.shape();
-  if (shape.rank() > 0) fail<TypeError>(op, "needs a single key, got an array of keys of shape ", shape, ": use vmap or k[i]");
+  if (shape.rank() > 0) fail<TypeError>(op, {"needs a single key, got an array of keys of shape ", shape, ": use vmap or k[i]"});
   return key.words().any();
 }
 inline void check_sizes(std::string_view op, const Shape& shape) {
   for (auto d : shape)
-    if (d < 0) fail<ShapeError>(op, "a size is negative in ", shape);
+    if (d < 0) fail<ShapeError>(op, {"a size is negative in ", shape});
 }
 /// What fill(memory, k0, k1, n) draws from one key. `op` must be a literal.
 template <class F> Any draw(std::string_view op, const Key& key, const DType* type, const Shape& shape, F fill) {
@@ -89,7 +89,7 @@ inline Key fold_in(const Key& key, const Tensor<std::uint32_t>& number) {
   Anys args;
   args.push_back(single_key("random::fold_in", key));
   args.push_back(number.any());
-  if (number.rank() > 0) fail<ShapeError>("random::fold_in", "needs one integer, got a tensor of shape ", number.shape(), ": use vmap");
+  if (number.rank() > 0) fail<ShapeError>("random::fold_in", {"needs one integer, got a tensor of shape ", number.shape(), ": use vmap"});
   return Key::from_words(Tensor<std::uint32_t>(std::move(interpret(make<const FoldIn>(), args)[0])));
 }
 
@@ -110,7 +110,7 @@ template <std::integral I> Key key(I seed) { return Key(seed); }
 inline Tensor<std::uint32_t> key_data(const Key& key) { return key.words(); }
 /// The key, or the array of keys, of these words. ShapeError when their last axis is not 2.
 inline Key wrap_key_data(const Tensor<std::uint32_t>& words) {
-  if (words.rank() == 0 || words.shape().back() != 2) fail<ShapeError>("random::wrap_key_data", "needs words of shape (..., 2), got ", words.shape());
+  if (words.rank() == 0 || words.shape().back() != 2) fail<ShapeError>("random::wrap_key_data", {"needs words of shape (..., 2), got ", words.shape()});
   return Key::from_words(words);
 }
 

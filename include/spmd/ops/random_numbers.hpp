@@ -70,7 +70,7 @@ template <Floating T = float> Tensor<T> gumbel(const Key& key, const Shape& shap
 template <Floating P> Tensor<bool> bernoulli(const Key& key, const Tensor<P>& p, const Shape& shape, Mode mode = Mode::low) {
   detail::single_key("random::bernoulli", key);
   detail::check_sizes("random::bernoulli", shape);
-  if (detail::broadcast_shapes("random::bernoulli", p.shape(), shape) != shape) fail<ShapeError>("random::bernoulli", "p of shape ", p.shape(), " does not broadcast to ", shape);
+  if (detail::broadcast_shapes("random::bernoulli", p.shape(), shape) != shape) fail<ShapeError>("random::bernoulli", {"p of shape ", p.shape(), " does not broadcast to ", shape});
   if (mode == Mode::low) return uniform<P>(key, shape) < p;
   const auto u = uniform<P>(key, detail::with_front(2, shape));
   return u[1] * std::ldexp(1.0, 1 - std::numeric_limits<P>::digits) < p - u[0];

@@ -79,7 +79,7 @@ template <bool Largest> struct ArgReduce {
 template <bool Largest, class T> Tensor<std::int32_t> arg_reduce(const Tensor<T>& x, Index asked, bool keepdims) {
   constexpr auto name = ArgReduce<Largest>::name;
   const auto axis = checked_axis(name, asked, x.rank());
-  if (x.shape()[axis] == 0) fail<ShapeError>(name, "axis ", axis, " of ", x.shape(), " is empty");
+  if (x.shape()[axis] == 0) fail<ShapeError>(name, {"axis ", axis, " of ", x.shape(), " is empty"});
   auto out = bind<std::int32_t>(ArgReduce<Largest>{axis}, x);
   return keepdims ? Tensor<std::int32_t>(reshape(out.any(), with(x.shape(), axis, 1))) : out;
 }
@@ -151,13 +151,13 @@ template <class T> auto prod(const Tensor<T>& x) { return prod(x, detail::all_ax
 /// The largest element; NaN if there is one. The gradient goes to the largest, in equal shares. ShapeError over an empty axis.
 template <class T> Tensor<T> max(const Tensor<T>& x, const Axes& axes, bool keepdims = false) {
   for (auto a : detail::checked_axes("max", axes, x.rank()))
-    if (x.shape()[a] == 0) fail<ShapeError>("max", "axis ", a, " of ", x.shape(), " is empty");
+    if (x.shape()[a] == 0) fail<ShapeError>("max", {"axis ", a, " of ", x.shape(), " is empty"});
   return detail::reduce<host::MaxOf, T>(x, axes, keepdims);
 }
 template <class T> Tensor<T> max(const Tensor<T>& x) { return max(x, detail::all_axes(x.rank())); }
 template <class T> Tensor<T> min(const Tensor<T>& x, const Axes& axes, bool keepdims = false) {
   for (auto a : detail::checked_axes("min", axes, x.rank()))
-    if (x.shape()[a] == 0) fail<ShapeError>("min", "axis ", a, " of ", x.shape(), " is empty");
+    if (x.shape()[a] == 0) fail<ShapeError>("min", {"axis ", a, " of ", x.shape(), " is empty"});
   return detail::reduce<host::MinOf, T>(x, axes, keepdims);
 }
 template <class T> Tensor<T> min(const Tensor<T>& x) { return min(x, detail::all_axes(x.rank())); }

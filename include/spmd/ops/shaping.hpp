@@ -10,18 +10,18 @@ template <class T> Tensor<T> reshape(const Tensor<T>& x, const Shape& asked) {
   Index unknown = -1, known = 1;
   for (Index d = 0; d < shape.rank(); ++d) {
     if (shape[d] == -1 && unknown < 0) unknown = d;
-    else if (shape[d] < 0) fail<ShapeError>("reshape", shape, " has ", shape[d] == -1 ? "more than one -1" : "a negative size");
+    else if (shape[d] < 0) fail<ShapeError>("reshape", {shape, " has ", shape[d] == -1 ? "more than one -1" : "a negative size"});
     else known *= shape[d];
   }
   if (unknown >= 0 && known > 0) shape[unknown] = x.size() / known;
   if (unknown >= 0 && known == 0) shape[unknown] = 0;
-  if (shape.size() != x.size()) fail<ShapeError>("reshape", "cannot make ", asked, " of ", x.shape(), ": ", x.size(), " elements");
+  if (shape.size() != x.size()) fail<ShapeError>("reshape", {"cannot make ", asked, " of ", x.shape(), ": ", x.size(), " elements"});
   return Tensor<T>(detail::reshape(x.any(), shape));
 }
 /// The axes in another order: axis i of the result is axis perm[i] of x.
 template <class T> Tensor<T> transpose(const Tensor<T>& x, const Axes& asked) {
   const auto perm = detail::checked_axes("transpose", asked, x.rank());
-  if (perm.rank() != x.rank()) fail<AxisError>("transpose", perm, " is not an order of the ", x.rank(), " axes of ", x.shape());
+  if (perm.rank() != x.rank()) fail<AxisError>("transpose", {perm, " is not an order of the ", x.rank(), " axes of ", x.shape()});
   return Tensor<T>(detail::transpose(x.any(), perm));
 }
 /// The axes in reverse order.
@@ -41,7 +41,7 @@ template <class T> Tensor<T> moveaxis(const Tensor<T>& x, Index from, Index to) 
 /// Several axes at once.
 template <class T> Tensor<T> moveaxis(const Tensor<T>& x, const Axes& from, const Axes& to) {
   const auto source = detail::checked_axes("moveaxis", from, x.rank()), target = detail::checked_axes("moveaxis", to, x.rank());
-  if (source.rank() != target.rank()) fail<AxisError>("moveaxis", source, " and ", target, " name different numbers of axes");
+  if (source.rank() != target.rank()) fail<AxisError>("moveaxis", {source, " and ", target, " name different numbers of axes"});
   Axes perm = Axes::filled(x.rank(), -1), rest;
   for (Index i = 0; i < source.rank(); ++i) perm[target[i]] = source[i];
   for (Index d = 0; d < x.rank(); ++d)
@@ -60,7 +60,7 @@ template <class T> Tensor<T> expand_dims(const Tensor<T>& x, Index axis) {
 template <class T> Tensor<T> squeeze(const Tensor<T>& x, const Axes& asked) {
   const auto axes = detail::checked_axes("squeeze", asked, x.rank());
   for (auto a : axes)
-    if (x.shape()[a] != 1) fail<ShapeError>("squeeze", "axis ", a, " of ", x.shape(), " has size ", x.shape()[a], ", not 1");
+    if (x.shape()[a] != 1) fail<ShapeError>("squeeze", {"axis ", a, " of ", x.shape(), " has size ", x.shape()[a], ", not 1"});
   return Tensor<T>(detail::reshape(x.any(), detail::dropped(x.shape(), axes)));
 }
 template <class T> Tensor<T> squeeze(const Tensor<T>& x) {
@@ -71,7 +71,7 @@ template <class T> Tensor<T> squeeze(const Tensor<T>& x) {
 }
 /// x stretched to a shape by NumPy's rules.
 template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape) {
-  if (detail::broadcast_shapes("broadcast_to", x.shape(), shape) != shape) fail<ShapeError>("broadcast_to", "cannot stretch ", x.shape(), " to ", shape);
+  if (detail::broadcast_shapes("broadcast_to", x.shape(), shape) != shape) fail<ShapeError>("broadcast_to", {"cannot stretch ", x.shape(), " to ", shape});
   return Tensor<T>(detail::broadcast(x.any(), shape));
 }
 /// The elements in reverse order along axes (default: all).
@@ -82,7 +82,7 @@ namespace detail {
 template <class List> Anys any_list(std::string_view op, const List& xs) {
   Anys all;
   for (auto& x : xs) all.push_back(x.any());
-  if (all.empty()) fail<ShapeError>(op, "the list of tensors is empty");
+  if (all.empty()) fail<ShapeError>(op, {"the list of tensors is empty"});
   return all;
 }
 template <class T, class List> Tensor<T> concatenate_list(const List& xs, Index asked) {
@@ -90,13 +90,13 @@ template <class T, class List> Tensor<T> concatenate_list(const List& xs, Index 
   const auto axis = checked_axis("concatenate", asked, all[0]->shape.rank());
   for (auto& x : all)
     if (x->shape.rank() != all[0]->shape.rank() || with(x->shape, axis, 0) != with(all[0]->shape, axis, 0))
-      fail<ShapeError>("concatenate", "shapes ", all[0]->shape, " and ", x->shape, " differ outside axis ", axis);
+      fail<ShapeError>("concatenate", {"shapes ", all[0]->shape, " and ", x->shape, " differ outside axis ", axis});
   return Tensor<T>(concatenate(all, axis));
 }
 template <class T, class List> Tensor<T> stack_list(const List& xs, Index asked) {
   const auto all = any_list("stack", xs);
   for (auto& x : all)
-    if (x->shape != all[0]->shape) fail<ShapeError>("stack", "shapes ", all[0]->shape, " and ", x->shape, " differ");
+    if (x->shape != all[0]->shape) fail<ShapeError>("stack", {"shapes ", all[0]->shape, " and ", x->shape, " differ"});
   return Tensor<T>(stack(all, checked_axis("stack", asked, all[0]->shape.rank() + 1)));
 }
 }  // namespace detail
@@ -109,10 +109,10 @@ template <class T> Tensor<T> stack(std::initializer_list<Tensor<T>> xs, Index ax
 template <class T> Tensor<T> stack(const std::vector<Tensor<T>>& xs, Index axis = 0) { return detail::stack_list<T>(xs, axis); }
 /// The block from begins up to, not including, ends: one of each per axis. Nothing is clipped: out of range is a ShapeError.
 template <class T> Tensor<T> slice(const Tensor<T>& x, const Axes& begins, const Axes& ends) {
-  if (begins.rank() != x.rank() || ends.rank() != x.rank()) fail<ShapeError>("slice", "needs a begin and an end for each axis of ", x.shape(), ", got ", begins, " and ", ends);
+  if (begins.rank() != x.rank() || ends.rank() != x.rank()) fail<ShapeError>("slice", {"needs a begin and an end for each axis of ", x.shape(), ", got ", begins, " and ", ends});
   Shape extent;
   for (Index d = 0; d < x.rank(); ++d) {
-    if (begins[d] < 0 || begins[d] > ends[d] || ends[d] > x.shape()[d]) fail<ShapeError>("slice", "[", begins[d], ", ", ends[d], ") is out of range for axis ", d, " of ", x.shape());
+    if (begins[d] < 0 || begins[d] > ends[d] || ends[d] > x.shape()[d]) fail<ShapeError>("slice", {"[", begins[d], ", ", ends[d], ") is out of range for axis ", d, " of ", x.shape()});
     extent.push_back(ends[d] - begins[d]);
   }
   return Tensor<T>(detail::slice(x.any(), begins, extent));
@@ -129,7 +129,7 @@ template <class T> Tensor<T> slice(const Tensor<T>& x, Index begin, Index end, I
 template <class T> std::vector<Tensor<T>> split(const Tensor<T>& x, Index n, Index asked) {
   const auto axis = detail::checked_axis("split", asked, x.rank());
   const auto size = x.shape()[axis];
-  if (n < 1 || size % n != 0) fail<ShapeError>("split", "axis ", axis, " of ", x.shape(), " does not divide into ", n, " parts");
+  if (n < 1 || size % n != 0) fail<ShapeError>("split", {"axis ", axis, " of ", x.shape(), " does not divide into ", n, " parts"});
   std::vector<Tensor<T>> parts;
   for (Index i = 0; i < n; ++i) parts.push_back(slice(x, i * (size / n), (i + 1) * (size / n), axis));
   return parts;
@@ -138,9 +138,9 @@ template <class T> std::vector<Tensor<T>> split(const Tensor<T>& x, Index n, Ind
 template <class T, class U = T>
   requires LiteralFor<U, T>
 Tensor<T> pad(const Tensor<T>& x, const Axes& low, const Axes& high, U value = U{}) {
-  if (low.rank() != x.rank() || high.rank() != x.rank()) fail<ShapeError>("pad", "needs a low and a high padding for each axis of ", x.shape(), ", got ", low, " and ", high);
+  if (low.rank() != x.rank() || high.rank() != x.rank()) fail<ShapeError>("pad", {"needs a low and a high padding for each axis of ", x.shape(), ", got ", low, " and ", high});
   for (Index d = 0; d < x.rank(); ++d)
-    if (low[d] < 0 || high[d] < 0) fail<ShapeError>("pad", "the padding of axis ", d, " is negative: use slice");
+    if (low[d] < 0 || high[d] < 0) fail<ShapeError>("pad", {"the padding of axis ", d, " is negative: use slice"});
   auto out = Tensor<T>(detail::pad(x.any(), low, high));
   if (static_cast<T>(value) == static_cast<T>(0)) return out;
   const Tensor<bool> inside(detail::pad(full<bool>(x.shape(), true).any(), low, high));
@@ -158,7 +158,7 @@ template <class T> Tensor<T> roll(const Tensor<T>& x, Index shift) { return resh
 /// x repeated, as often as said for each axis; missing leading axes count as size 1 and repeat 1.
 template <class T> Tensor<T> tile(const Tensor<T>& x, const Axes& repeats) {
   for (auto r : repeats)
-    if (r < 0) fail<ShapeError>("tile", "a repeat is negative in ", repeats);
+    if (r < 0) fail<ShapeError>("tile", {"a repeat is negative in ", repeats});
   Shape shape = x.shape(), counts(repeats.begin(), repeats.end()), apart, stretched, joined;
   while (shape.rank() < counts.rank()) shape.insert(0, 1);
   while (counts.rank() < shape.rank()) counts.insert(0, 1);

@@ -12,7 +12,7 @@ struct HeightWidth {
   HeightWidth() = default;
   template <std::integral I> HeightWidth(I both) : height(static_cast<Index>(both)), width(height) {}
   template <std::integral I, std::integral J> HeightWidth(I h, J w) : height(static_cast<Index>(h)), width(static_cast<Index>(w)) {}
-  std::string text() const { return detail::concat_text("(", height, ", ", width, ")"); }
+  std::string text() const { return detail::concat({"(", height, ", ", width, ")"}); }
 };
 
 /// The padding for which ceil(size / stride) windows are seen; an odd one has its larger half behind the image.
@@ -38,14 +38,14 @@ class Padding {
 namespace detail {
 
 inline host::Window window_along(std::string_view op, std::string_view axis, Index size, Index window, Index stride, const Padding& padding, Index by) {
-  if (window < 1) fail<ShapeError>(op, "the window has ", axis, " ", window);
-  if (stride < 1) fail<ShapeError>(op, "the stride along the ", axis, " is ", stride, ": it must be 1 or more");
+  if (window < 1) fail<ShapeError>(op, {"the window has ", axis, " ", window});
+  if (stride < 1) fail<ShapeError>(op, {"the stride along the ", axis, " is ", stride, ": it must be 1 or more"});
   if (padding.is_same()) {
     const Index count = (size + stride - 1) / stride, total = std::max<Index>(0, (count - 1) * stride + window - size);
     return {size, window, stride, total / 2, total - total / 2};
   }
-  if (by < 0) fail<ShapeError>(op, "the padding along the ", axis, " is ", by, ": use slice to cut");
-  if (size + 2 * by < window) fail<ShapeError>(op, "a window of ", axis, " ", window, " does not fit images of ", axis, " ", size, " with a padding of ", by);
+  if (by < 0) fail<ShapeError>(op, {"the padding along the ", axis, " is ", by, ": use slice to cut"});
+  if (size + 2 * by < window) fail<ShapeError>(op, {"a window of ", axis, " ", window, " does not fit images of ", axis, " ", size, " with a padding of ", by});
   return {size, window, stride, by, by};
 }
 /// A window over the two axes of images.

@@ -80,7 +80,7 @@ template <class Tree, class F> void walk_with_spec(std::string_view op, std::str
     return;
   }
   auto expect = [&](std::size_t n) {
-    if (spec->members.size() != n) fail<TypeError>(op, what, " lists ", spec->members.size(), " specs for ", path, ", which has ", n, " members");
+    if (spec->members.size() != n) fail<TypeError>(op, {what, " lists ", spec->members.size(), " specs for ", path, ", which has ", n, " members"});
   };
   if constexpr (TupleLike<T> || (!is_tensor<T> && Struct<T>)) {
     auto fields = [&](auto&... x) {
@@ -107,7 +107,7 @@ template <class Tree, class F> void walk_with_spec(std::string_view op, std::str
   } else if constexpr (OptionalLike<T>) {
     if (tree) walk_with_spec(op, what, *tree, spec, f, path);
   } else {
-    fail<TypeError>(op, what, " has a list of specs for ", path, ", which is a single value");
+    fail<TypeError>(op, {what, " has a list of specs for ", path, ", which is a single value"});
   }
 }
 
@@ -116,9 +116,9 @@ inline std::string leaf_name(std::string_view root, const Path& path) {
   const auto text = path.text();  // [i]...: the first index is that of the argument
   if (root == "argument" && !text.empty()) {
     const auto close = text.find(']');
-    return concat_text("argument ", text.substr(1, close - 1), text.substr(close + 1));
+    return concat({"argument ", text.substr(1, close - 1), text.substr(close + 1)});
   }
-  return concat_text(root, text);
+  return concat({root, text});
 }
 
 /// The cut that a spec means for one leaf of an argument or a result of this rank.
@@ -130,8 +130,8 @@ inline Cut resolve(std::string_view op, MapKind map, const AxisSpec& spec, bool 
   // A stacked result has one axis more than what the shard returned.
   const Index axes = result && !splits ? rank + 1 : rank;
   if (rank == 0 && !result)
-    fail<ShapeError>(op, leaf, " has rank 0 and no axis to map over: pass it as replicated");
-  if (spec.axis < -axes || spec.axis >= axes) fail<AxisError>(op, "axis ", spec.axis, " is out of range for ", leaf, " of rank ", rank);
+    fail<ShapeError>(op, {leaf, " has rank 0 and no axis to map over: pass it as replicated"});
+  if (spec.axis < -axes || spec.axis >= axes) fail<AxisError>(op, {"axis ", spec.axis, " is out of range for ", leaf, " of rank ", rank});
   return {splits ? Cut::split : Cut::each, spec.axis < 0 ? spec.axis + axes : spec.axis};
 }
 
@@ -158,11 +158,11 @@ class SizeVote {
     }
     std::string odd;
     for (auto& v : votes_)
-      if (v.size != usual) odd += concat_text(odd.empty() ? "" : ", ", v.leaf, " has size ", v.size, " on axis ", v.axis);
+      if (v.size != usual) odd += concat({odd.empty() ? "" : ", ", v.leaf, " has size ", v.size, " on axis ", v.axis});
     if (!odd.empty()) {
-      if (from_option_) fail<ShapeError>(op_, "axis_size is ", usual, ", but ", odd);
+      if (from_option_) fail<ShapeError>(op_, {"axis_size is ", usual, ", but ", odd});
       const auto& first = *std::find_if(votes_.begin(), votes_.end(), [&](auto& v) { return v.size == usual; });
-      fail<ShapeError>(op_, "the mapped axes differ in size: ", first.leaf, " has size ", usual, " on axis ", first.axis, ", but ", odd);
+      fail<ShapeError>(op_, {"the mapped axes differ in size: ", first.leaf, " has size ", usual, " on axis ", first.axis, ", but ", odd});
     }
     return usual;
   }
@@ -190,7 +190,7 @@ class ArgumentList {
   template <class... Args> ArgumentList(std::string_view op, MapKind map, const MapOptions& options, const std::tuple<const Args&...>& args) : op_(op), map_(map), options_(options) {
     auto& in = options.in_axes;
     constexpr auto count = sizeof...(Args);
-    if (in.is_list() && in.size() != count) fail<TypeError>(op, "in_axes lists ", in.size(), " specs, the call has ", count, count == 1 ? " argument" : " arguments");
+    if (in.is_list() && in.size() != count) fail<TypeError>(op, {"in_axes lists ", in.size(), " specs, the call has ", count, count == 1 ? " argument" : " arguments"});
     std::apply([&](auto&... arg) { [[maybe_unused]] std::size_t i = 0; (add(arg, i++), ...); }, args);
     name_of_ = [&args](std::size_t wanted) {
       std::string name;
@@ -205,7 +205,7 @@ class ArgumentList {
   /// The axis size: `axis_size`, else that of an `each` axis, else none; all leaves agree.
   std::optional<Index> size() {
     SizeVote vote(op_, options_.axis_size);
-    if (options_.axis_size && *options_.axis_size < 0) fail<ShapeError>(op_, "axis_size is ", *options_.axis_size);
+    if (options_.axis_size && *options_.axis_size < 0) fail<ShapeError>(op_, {"axis_size is ", *options_.axis_size});
     for (std::size_t i = 0; i < leaves.size(); ++i)
       if (leaves[i].cut.kind == Cut::each) vote.consumed(name_of_(i), leaves[i].cut.axis, leaves[i].value->shape[leaves[i].cut.axis]);
     return vote.decide();
@@ -216,11 +216,11 @@ class ArgumentList {
       auto& leaf = leaves[i];
       if (leaf.cut.kind != Cut::split) continue;
       const auto rows = leaf.value->shape[leaf.cut.axis];
-      if (rows == 0 && map_ == MapKind::pmap) fail<ShapeError>(op_, name_of_(i), " of shape ", leaf.value->shape, " has size 0 on axis ", leaf.cut.axis, ": there is nothing to split");
+      if (rows == 0 && map_ == MapKind::pmap) fail<ShapeError>(op_, {name_of_(i), " of shape ", leaf.value->shape, " has size 0 on axis ", leaf.cut.axis, ": there is nothing to split"});
       if (rows % n == 0) continue;
       const auto below = rows / n * n, above = below + n;
-      fail<ShapeError>(op_, name_of_(i), " of shape ", leaf.value->shape, " has size ", rows, " on axis ", leaf.cut.axis, ", which does not divide by ", n, map_ == MapKind::pmap ? " devices" : " lanes",
-                       "; the nearest sizes that do are ", below > 0 ? std::to_string(below) + " and " : "", above, ": drop rows, or pad with pad_to_multiple(x, ", n, ", ", leaf.cut.axis, ")");
+      fail<ShapeError>(op_, {name_of_(i), " of shape ", leaf.value->shape, " has size ", rows, " on axis ", leaf.cut.axis, ", which does not divide by ", n, map_ == MapKind::pmap ? " devices" : " lanes",
+                       "; the nearest sizes that do are ", below > 0 ? std::to_string(below) + " and " : "", above, ": drop rows, or pad with pad_to_multiple(x, ", n, ", ", leaf.cut.axis, ")"});
     }
   }
   bool any_split() const {
@@ -270,11 +270,11 @@ template <class Out> List<Cut> result_cuts(std::string_view op, MapKind map, con
   const Path root;
   if (specs.is_list()) {
     if constexpr (is_a<Out, std::tuple> || is_a<Out, std::pair>) {
-      if (specs.size() != std::tuple_size_v<Out>) fail<TypeError>(op, "out_axes lists ", specs.size(), " specs, the result has ", std::tuple_size_v<Out>, " members");
+      if (specs.size() != std::tuple_size_v<Out>) fail<TypeError>(op, {"out_axes lists ", specs.size(), " specs, the result has ", std::tuple_size_v<Out>, " members"});
       Index i = 0;
       std::apply([&](auto&... x) { ((walk_with_spec(op, "out_axes", x, specs.of(static_cast<std::size_t>(i)), leaf, Path{&root, i}), ++i), ...); }, out);
     } else {
-      if (specs.size() != 1) fail<TypeError>(op, "out_axes lists ", specs.size(), " specs, the function returns one value");
+      if (specs.size() != 1) fail<TypeError>(op, {"out_axes lists ", specs.size(), " specs, the function returns one value"});
       walk_with_spec(op, "out_axes", out, specs.of(0), leaf, root);
     }
   } else {

@@ -13,7 +13,7 @@ class Batcher final : public Interpreter {
    public:
     Tracer(const Batcher& owner, Any v) : Value(Kind::batched, without(v->shape, 0), v->dtype), family(owner.family), self(owner.self), lanes(std::move(v)) {}
     const Buffer& dense(std::string_view op) const override {
-      fail<AxisError>(op, "this tensor of shape ", shape, " is mapped by vmap and has one value per lane: choose with where or cond, or read it after the map");
+      fail<AxisError>(op, {"this tensor of shape ", shape, " is mapped by vmap and has one value per lane: choose with where or cond, or read it after the map"});
     }
     bool readable() const override { return false; }
     void keep() const override { lanes->keep(); }
@@ -61,7 +61,7 @@ class Batcher final : public Interpreter {
     if (t->self == self) return {t->lanes, true};
     for (auto& view : spec_.views)
       if (view.self == t->self) return {view.rows ? take_rows(t->lanes, view.rows) : t->lanes, true};
-    fail<AxisError>("vmap", "a value has left the shard or the branch that made it");
+    fail<AxisError>("vmap", {"a value has left the shard or the branch that made it"});
   }
   Any close(Batched x) const { return x.mapped ? Any(make<const Tracer>(*this, std::move(x.value))) : std::move(x.value); }
 

@@ -68,7 +68,7 @@ class Cond final : public Carrier {
     for (std::size_t k = 0; !parts.empty() && k < parts[0].size(); ++k) {
       Anys rows;
       for (auto& part : parts) {
-        if (without(part[k]->shape, 0) != without(parts[0][k]->shape, 0)) fail<ShapeError>("cond", "the branches return different shapes: ", without(parts[0][k]->shape, 0), " and ", without(part[k]->shape, 0));
+        if (without(part[k]->shape, 0) != without(parts[0][k]->shape, 0)) fail<ShapeError>("cond", {"the branches return different shapes: ", without(parts[0][k]->shape, 0), " and ", without(part[k]->shape, 0)});
         rows.push_back(part[k]);
       }
       auto all = concatenate(rows, 0);
@@ -94,16 +94,16 @@ class AnyLane final : public Primitive {
 inline Tensor<bool> any_lane(const Tensor<bool>& pred) { return Tensor<bool>(std::move(interpret(make<const AnyLane>(), one<Any>(pred.any()))[0])); }
 
 inline void check_predicate(std::string_view op, const Tensor<bool>& pred) {
-  if (pred.rank() != 0) fail<ShapeError>(op, "the predicate must have rank 0, its shape is ", pred.shape());
+  if (pred.rank() != 0) fail<ShapeError>(op, {"the predicate must have rank 0, its shape is ", pred.shape()});
 }
 inline bool is_readable(const Tensor<bool>& pred) { return pred.any()->readable(); }
 
 /// A carry keeps its shapes; only debug text is lost when it has other leaves.
 template <class Carry> void check_carry(std::string_view op, const Carry& before, const Carry& after) {
   const auto a = flat(before), b = flat(after);
-  if (a.size() != b.size()) fail<TypeError>(op, "the carry had ", a.size(), " leaves, the body returned ", b.size());
+  if (a.size() != b.size()) fail<TypeError>(op, {"the carry had ", a.size(), " leaves, the body returned ", b.size()});
   for (std::size_t k = 0; k < a.size(); ++k)
-    if (a[k]->shape != b[k]->shape) fail<ShapeError>(op, "leaf ", k, " of the carry had shape ", a[k]->shape, ", the body returned ", b[k]->shape);
+    if (a[k]->shape != b[k]->shape) fail<ShapeError>(op, {"leaf ", k, " of the carry had shape ", a[k]->shape, ", the body returned ", b[k]->shape});
 }
 
 }  // namespace detail
@@ -188,8 +188,8 @@ template <class Body, class Carry, class At> auto scan_steps(const Body& body, c
     Anys steps;
     for (auto& y : ys) {
       auto all = flat(y);
-      if (all.size() != leaves.size()) fail<TypeError>("scan", "the body returned ", leaves.size(), " and then ", all.size(), " leaves");
-      if (all[k]->shape != leaves[k]->shape) fail<ShapeError>("scan", "leaf ", k, " of y had shape ", leaves[k]->shape, ", then ", all[k]->shape);
+      if (all.size() != leaves.size()) fail<TypeError>("scan", {"the body returned ", leaves.size(), " and then ", all.size(), " leaves"});
+      if (all[k]->shape != leaves[k]->shape) fail<ShapeError>("scan", {"leaf ", k, " of y had shape ", leaves[k]->shape, ", then ", all[k]->shape});
       steps.push_back(std::move(all[k]));
     }
     leaves[k] = stack(std::move(steps), 0);
@@ -205,11 +205,11 @@ template <class Body, class Carry, class Xs>
 auto scan(const Body& body, const Carry& init, const Xs& xs) {
   std::optional<Index> n;
   for (auto& x : detail::flat(xs)) {
-    if (x->shape.rank() == 0) fail<ShapeError>("scan", "xs has a leaf of rank 0, which has no leading axis");
-    if (n && *n != x->shape[0]) fail<ShapeError>("scan", "the leaves of xs differ in length: ", *n, " and ", x->shape[0]);
+    if (x->shape.rank() == 0) fail<ShapeError>("scan", {"xs has a leaf of rank 0, which has no leading axis"});
+    if (n && *n != x->shape[0]) fail<ShapeError>("scan", {"the leaves of xs differ in length: ", *n, " and ", x->shape[0]});
     n = x->shape[0];
   }
-  if (!n) fail<ShapeError>("scan", "xs has no leaves: give the number of steps");
+  if (!n) fail<ShapeError>("scan", {"xs has no leaves: give the number of steps"});
   return detail::scan_steps(body, init, *n, [&](Index i) {
     Xs slice = xs;
     detail::walk(slice, [&]<class L>(L& leaf, const detail::Path&) {
@@ -220,7 +220,7 @@ auto scan(const Body& body, const Carry& init, const Xs& xs) {
 }
 /// (carry, y) = body(carry, i) for i = 0, ..., n - 1.
 template <class Body, class Carry> auto scan(const Body& body, const Carry& init, Index n) {
-  if (n < 0) fail<ShapeError>("scan", "the number of steps is ", n);
+  if (n < 0) fail<ShapeError>("scan", {"the number of steps is ", n});
   return detail::scan_steps(body, init, n, [](Index i) { return i; });
 }
 

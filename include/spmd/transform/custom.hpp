@@ -13,7 +13,7 @@ class OpaqueCarrier final : public Carrier {
   const Opaque* opaque() const override { return &opaque_; }
   Anys impl(const Anys& args) const override { return (*program)(0, args); }
   Ref<const Carrier> with(Ref<const Program> p) const override { return make<const OpaqueCarrier>(run, std::move(p), opaque_, keep_); }
-  Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", "an opaque program has its own backward run"); }
+  Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", {"an opaque program has its own backward run"}); }
   Batch batch(Batcher& batcher, const Batch& args) const override {
     List<char> mapped;
     Anys values;
@@ -120,9 +120,9 @@ template <class F, class Forward, class Backward> auto custom_vjp(F f, Forward f
       auto gradients = backward(detail::unflat(*trees.residuals, in), detail::unflat(*trees.out, in, kept));
       Anys values = detail::flat(gradients);
       const auto expected = detail::flat(given);
-      if (values.size() != expected.size()) fail<TypeError>("custom_vjp", "backward returned ", values.size(), " gradients for ", expected.size(), " leaves of the arguments");
+      if (values.size() != expected.size()) fail<TypeError>("custom_vjp", {"backward returned ", values.size(), " gradients for ", expected.size(), " leaves of the arguments"});
       for (std::size_t k = 0; k < values.size(); ++k)
-        if (values[k]->shape != expected[k]->shape) fail<ShapeError>("custom_vjp", "gradient ", k, " has shape ", values[k]->shape, ", the argument ", expected[k]->shape);
+        if (values[k]->shape != expected[k]->shape) fail<ShapeError>("custom_vjp", {"gradient ", k, " has shape ", values[k]->shape, ", the argument ", expected[k]->shape});
       return values;
     });
     Anys leaves;

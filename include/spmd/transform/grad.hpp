@@ -40,7 +40,7 @@ template <class Out> concept ValueAndAux = is_a<Out, std::pair> && requires { ty
 template <class Out> void check_loss(const Out& loss) {
   static_assert(is_tensor<Out>, "spmd::grad: the function must return a tensor of rank 0, or a pair of one and anything");
   static_assert(Floating<typename Out::value_type>, "spmd::grad: the function must return a floating tensor");
-  if (loss.rank() != 0) fail<ShapeError>("grad", "the function must return a tensor of rank 0, it returned shape ", loss.shape(), ": reduce it, or use vjp");
+  if (loss.rank() != 0) fail<ShapeError>("grad", {"the function must return a tensor of rank 0, it returned shape ", loss.shape(), ": reduce it, or use vjp"});
 }
 
 /// f's result, and the gradients of its first part with respect to the arguments that Positions name.
@@ -118,9 +118,9 @@ template <class F, class... Args> auto vjp(const F& f, const Args&... args) {
   using Out = decltype(out);
   auto pullback = [tape, out, given = std::tuple<Args...>(args...)](const Out& cotangent) {
     const auto outs = detail::flat(out), cts = detail::flat(cotangent);
-    if (outs.size() != cts.size()) fail<TypeError>("vjp", "the cotangent has ", cts.size(), " leaves, the result of the function has ", outs.size());
+    if (outs.size() != cts.size()) fail<TypeError>("vjp", {"the cotangent has ", cts.size(), " leaves, the result of the function has ", outs.size()});
     for (std::size_t i = 0; i < outs.size(); ++i)
-      if (outs[i]->shape != cts[i]->shape) fail<ShapeError>("vjp", "leaf ", i, " of the cotangent has shape ", cts[i]->shape, ", the result of the function ", outs[i]->shape);
+      if (outs[i]->shape != cts[i]->shape) fail<ShapeError>("vjp", {"leaf ", i, " of the cotangent has shape ", cts[i]->shape, ", the result of the function ", outs[i]->shape});
     const auto result = tape->pull(outs, cts, detail::flat(given).size());
     std::size_t next = 0;
     return std::apply([&](auto&... xs) { return std::tuple<Args...>{detail::cotangents(xs, result, next)...}; }, given);

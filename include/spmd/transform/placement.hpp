@@ -70,13 +70,13 @@ inline Any apply_put(const Any& x, Placement to) { return apply<Put>(x, std::mov
 /// What a spec means for one leaf; the axis divides.
 inline Cut checked_cut(const AxisSpec& spec, bool is_key, const Shape& shape, Index n, const Path& path) {
   constexpr std::string_view op = "device_put";
-  auto name = [&] { return concat_text("leaf", path.parent ? " " : "", path); };
+  auto name = [&] { return concat({"leaf", path.parent ? " " : "", path}); };
   const Index rank = shape.rank() - (is_key ? 1 : 0);
   const auto cut = resolve(op, MapKind::pmap, spec, is_key, rank, false, name());
   if (cut.kind == Cut::replicated) return cut;
   const Index size = shape[cut.axis];
-  if (cut.kind == Cut::each && size != n) fail<ShapeError>(op, name(), " of shape ", shape, " has size ", size, " on axis ", cut.axis, ", there are ", n, " devices to put each index on one");
-  if (size % n != 0) fail<ShapeError>(op, name(), " of shape ", shape, " has size ", size, " on axis ", cut.axis, ", which does not divide by ", n, " devices: drop rows, or pad with pad_to_multiple(x, ", n, ", ", cut.axis, ")");
+  if (cut.kind == Cut::each && size != n) fail<ShapeError>(op, {name(), " of shape ", shape, " has size ", size, " on axis ", cut.axis, ", there are ", n, " devices to put each index on one"});
+  if (size % n != 0) fail<ShapeError>(op, {name(), " of shape ", shape, " has size ", size, " on axis ", cut.axis, ", which does not divide by ", n, " devices: drop rows, or pad with pad_to_multiple(x, ", n, ", ", cut.axis, ")"});
   return cut;
 }
 

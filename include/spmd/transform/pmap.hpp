@@ -20,7 +20,7 @@ template <class Tree> std::uint64_t signature_of(const Tree& tree) {
 template <class Tree> std::string leaves_text(const Tree& tree) {
   std::string out;
   walk(tree, [&]<class L>(const L& leaf, const Path& path) {
-    if constexpr (is_array_leaf<L>) out += concat_text(out.empty() ? "" : ", ", "result", path, " ", any_of(leaf)->dtype->name, any_of(leaf)->shape);
+    if constexpr (is_array_leaf<L>) out += concat({out.empty() ? "" : ", ", "result", path, " ", any_of(leaf)->dtype->name, any_of(leaf)->shape});
   });
   return out.empty() ? "no leaves" : out;
 }
@@ -30,7 +30,7 @@ template <class Out> class TypedResults final : public Results {
  public:
   explicit TypedResults(Index n) : trees(static_cast<std::size_t>(n)) { signature.resize(static_cast<std::size_t>(n)); }
   std::string difference(Index a, Index b) const override {
-    return concat_text("the shards returned different trees: shard ", a, " ", leaves_text(*trees[static_cast<std::size_t>(a)]), "; shard ", b, " ", leaves_text(*trees[static_cast<std::size_t>(b)]));
+    return concat({"the shards returned different trees: shard ", a, " ", leaves_text(*trees[static_cast<std::size_t>(a)]), "; shard ", b, " ", leaves_text(*trees[static_cast<std::size_t>(b)])});
   }
   List<std::optional<Out>> trees;
 };
@@ -45,7 +45,7 @@ inline void place(const MapOptions& options, Index n, PMap::Spec& spec) {
     all.append(options.devices.begin(), options.devices.end());
     if (here.meeting)
       for (auto& d : all)
-        if (std::find(here.devices.begin(), here.devices.end(), d) == here.devices.end()) fail<DeviceError>("pmap", "the device ", d, " is not in the group of this shard, which has ", here.devices.size());
+        if (std::find(here.devices.begin(), here.devices.end(), d) == here.devices.end()) fail<DeviceError>("pmap", {"the device ", d, " is not in the group of this shard, which has ", here.devices.size()});
   } else if (here.meeting) {
     all = here.devices;
   } else {
@@ -53,8 +53,8 @@ inline void place(const MapOptions& options, Index n, PMap::Spec& spec) {
     all.append(defaults.begin(), defaults.end());
   }
   const auto count = static_cast<Index>(all.size());
-  if (n < 1) fail<ShapeError>("pmap", "the mapped axis has size ", n, ": there is nothing to map");
-  if (n > count) fail<DeviceError>("pmap", "an axis of size ", n, " needs ", n, " devices, there are ", count, group_text(), here.meeting ? "" : "; set_host_device_count or SPMD_HOST_DEVICES makes more");
+  if (n < 1) fail<ShapeError>("pmap", {"the mapped axis has size ", n, ": there is nothing to map"});
+  if (n > count) fail<DeviceError>("pmap", {"an axis of size ", n, " needs ", n, " devices, there are ", count, group_text(), here.meeting ? "" : "; set_host_device_count or SPMD_HOST_DEVICES makes more"});
   const Index width = count / n;
   for (Index p = 0; p < n; ++p) {
     const auto first = all.begin() + p * width;
@@ -124,7 +124,7 @@ template <class F> class Pmapped {
     std::size_t members = 1;
     if constexpr (is_list) members = std::tuple_size_v<Out>;
     if (options_.out_axes.size() != members)
-      fail<TypeError>("pmap", "out_axes lists ", options_.out_axes.size(), " specs, the result has ", members, members == 1 ? " member" : " members");
+      fail<TypeError>("pmap", {"out_axes lists ", options_.out_axes.size(), " specs, the result has ", members, members == 1 ? " member" : " members"});
   }
   F f_;
   MapOptions options_;

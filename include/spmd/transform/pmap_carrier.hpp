@@ -221,7 +221,7 @@ inline Anys PMap::impl(const Anys& args) const {
   shards.rethrow();
   if (spec_.results)
     for (Index p = 1; p < spec_.n; ++p)
-      if (auto& s = spec_.results->signature; s[static_cast<std::size_t>(p)] != s[0]) fail<TypeError>("pmap", spec_.results->difference(0, p));
+      if (auto& s = spec_.results->signature; s[static_cast<std::size_t>(p)] != s[0]) fail<TypeError>("pmap", {spec_.results->difference(0, p)});
   Anys results;
   const auto cuts = out_cuts();
   for (std::size_t k = 0; k < cuts.size(); ++k) results.push_back(assemble(shards.outs, k, cuts[k]));
@@ -232,7 +232,7 @@ inline Any PMap::assemble(const List<Anys>& outs, std::size_t k, const Cut& cut)
   auto& first = outs[0][k];
   for (std::size_t p = 1; p < outs.size(); ++p)
     if (outs[p][k]->shape != first->shape || outs[p][k]->dtype->name != first->dtype->name)
-      fail<ShapeError>("pmap", "leaf ", k, " of the result differs between shards: shard 0 returned ", first->dtype->name, first->shape, ", shard ", p, " ", outs[p][k]->dtype->name, outs[p][k]->shape);
+      fail<ShapeError>("pmap", {"leaf ", k, " of the result differs between shards: shard 0 returned ", first->dtype->name, first->shape, ", shard ", p, " ", outs[p][k]->dtype->name, outs[p][k]->shape});
   if (cut.kind == Cut::sum) {
     auto sum = first;
     for (std::size_t p = 1; p < outs.size(); ++p) sum = sum->dtype->add(sum, outs[p][k]);

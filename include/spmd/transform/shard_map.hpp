@@ -18,15 +18,15 @@ struct Mesh {
 inline Mesh make_mesh(std::vector<std::pair<std::string, Index>> axes, std::vector<Device> on = {}) {
   Mesh mesh{std::move(axes), {}};
   for (std::size_t i = 0; i < mesh.axes.size(); ++i) {
-    if (mesh.axes[i].second < 1) fail<ShapeError>("make_mesh", "the axis \"", mesh.axes[i].first, "\" has size ", mesh.axes[i].second);
+    if (mesh.axes[i].second < 1) fail<ShapeError>("make_mesh", {"the axis \"", mesh.axes[i].first, "\" has size ", mesh.axes[i].second});
     for (std::size_t j = 0; j < i; ++j)
-      if (mesh.axes[i].first == mesh.axes[j].first) fail<AxisError>("make_mesh", "the axis \"", mesh.axes[i].first, "\" is named twice");
+      if (mesh.axes[i].first == mesh.axes[j].first) fail<AxisError>("make_mesh", {"the axis \"", mesh.axes[i].first, "\" is named twice"});
   }
-  if (mesh.axes.empty()) fail<AxisError>("make_mesh", "a mesh needs an axis");
+  if (mesh.axes.empty()) fail<AxisError>("make_mesh", {"a mesh needs an axis"});
   const bool given = !on.empty();
   if (!given) on = devices();
   const auto n = static_cast<std::size_t>(mesh.size());
-  if (on.size() < n) fail<DeviceError>("make_mesh", "a mesh of ", n, " needs as many devices, there are ", on.size());
+  if (on.size() < n) fail<DeviceError>("make_mesh", {"a mesh of ", n, " needs as many devices, there are ", on.size()});
   detail::check_devices("make_mesh", on);
   mesh.devices.assign(on.begin(), on.begin() + static_cast<std::ptrdiff_t>(n));
   return mesh;
@@ -80,8 +80,8 @@ inline void check_spec(const Mesh& mesh, const P& spec) {
   std::vector<std::string> used;
   for (auto& dim : spec.dims())
     for (auto& name : dim) {
-      if (std::none_of(mesh.axes.begin(), mesh.axes.end(), [&](auto& axis) { return axis.first == name; })) fail<AxisError>("shard_map", "the mesh has no axis \"", name, "\"");
-      if (std::find(used.begin(), used.end(), name) != used.end()) fail<AxisError>("shard_map", "a spec names the axis \"", name, "\" twice");
+      if (std::none_of(mesh.axes.begin(), mesh.axes.end(), [&](auto& axis) { return axis.first == name; })) fail<AxisError>("shard_map", {"the mesh has no axis \"", name, "\""});
+      if (std::find(used.begin(), used.end(), name) != used.end()) fail<AxisError>("shard_map", {"a spec names the axis \"", name, "\" twice"});
       used.push_back(name);
     }
 }
@@ -109,7 +109,7 @@ inline Any reorder_blocks(const Mesh& mesh, const P& spec, Any x, bool back) {
       sizes.push_back(mesh.axes[static_cast<std::size_t>(mesh_level(mesh, name))].second);
       blocks *= sizes.back();
     }
-    if (x->shape[axis] % blocks) fail<ShapeError>("shard_map", "axis ", axis, " of ", x->shape, " does not divide into ", blocks, " blocks");
+    if (x->shape[axis] % blocks) fail<ShapeError>("shard_map", {"axis ", axis, " of ", x->shape, " does not divide into ", blocks, " blocks"});
     apart[axis] /= blocks;
     auto perm = all_axes(x->shape.rank() + count);
     for (Index i = 0; i < count; ++i) {
@@ -169,7 +169,7 @@ template <class F, class Out> struct MeshLevel {
       const auto& spec = (*out)[member++];
       for (auto& x : flat(tree))
         if (static_cast<Index>(spec.dims().size()) > x->shape.rank())
-          fail<ShapeError>("shard_map", "a result of shape ", x->shape, " has fewer dimensions than its spec, which names ", spec.dims().size(), x->shape.rank() == 0 ? ": give it P(), or an axis" : "");
+          fail<ShapeError>("shard_map", {"a result of shape ", x->shape, " has fewer dimensions than its spec, which names ", spec.dims().size(), x->shape.rank() == 0 ? ": give it P(), or an axis" : ""});
     };
     if constexpr (is_a<Out, std::tuple> || is_a<Out, std::pair>) {
       if (out->is_list()) return std::apply([&](auto&... x) { (check(x), ...); }, result);
@@ -187,9 +187,9 @@ template <class F> auto shard_map(F f, Mesh mesh, Specs in_specs, Specs out_spec
   for (const auto* specs : {&in_specs, &out_specs})
     for (std::size_t i = 0; i < specs->size(); ++i) detail::check_spec(mesh, (*specs)[i]);
   return [f = std::move(f), mesh = std::move(mesh), in_specs = std::move(in_specs), out_specs = std::move(out_specs)]<class... Args>(const Args&... args) {
-    if (in_specs.is_list() && in_specs.size() != sizeof...(Args)) fail<TypeError>("shard_map", "in_specs lists ", in_specs.size(), " specs, the call has ", sizeof...(Args), " arguments");
+    if (in_specs.is_list() && in_specs.size() != sizeof...(Args)) fail<TypeError>("shard_map", {"in_specs lists ", in_specs.size(), " specs, the call has ", sizeof...(Args), " arguments"});
     auto check_leaf = [&](const Shape& shape, const P& spec, std::string_view what) {
-      if (static_cast<Index>(spec.dims().size()) > shape.rank()) fail<ShapeError>("shard_map", what, " of shape ", shape, " has fewer dimensions than its spec, which names ", spec.dims().size(), "; rank 0 needs P()");
+      if (static_cast<Index>(spec.dims().size()) > shape.rank()) fail<ShapeError>("shard_map", {what, " of shape ", shape, " has fewer dimensions than its spec, which names ", spec.dims().size(), "; rank 0 needs P()"});
     };
     auto ordered = [&]<class Tree>(Tree tree, const P& spec, bool back) {
       detail::walk(tree, [&]<class L>(L& leaf, const detail::Path&) {

@@ -91,9 +91,10 @@ class Tape final : public Interpreter {
   }
 
   /// A node that nothing recorded made. Integers have no gradient and stay what they are.
-  Any input(const Any& x) {
+  Any input(Any x) {
     nodes_.push_back(x);
-    return x->dtype->differentiable() ? Any(make<const Tracer>(*this, x, static_cast<Index>(nodes_.size()) - 1)) : x;
+    if (!x->dtype->differentiable()) return x;
+    return make<const Tracer>(*this, std::move(x), static_cast<Index>(nodes_.size()) - 1);
   }
   /// What x is to the interpreter around this one.
   Any value(const Any& x) const {
@@ -123,7 +124,7 @@ class Tape final : public Interpreter {
     PlacesPull(Ref<Visits> v, List<char> t, Ref<const Carrier> c, Anys a, Id f) : visits_(std::move(v)), traced_(std::move(t)), carrier_(std::move(c)), args_(std::move(a)), family_(f) {}
     Anys operator()(const Anys& cts, Id pull) const override {
       auto back = program_of([visits = visits_, pull, run = carrier_->run, id = family_](Index place, const Anys& a) {
-        auto& tape = run->local<Tape>(id, place, []() -> Ref<Interpreter> { fail("grad", "the backward run came to a new place"); });
+        auto& tape = run->local<Tape>(id, place, []() -> Ref<Interpreter> { fail("grad", {"the backward run came to a new place"}); });
         return tape.revisit(*visits, place, a, pull);
       });
       return carrier_->backward(back, cts, args_, traced_, visits_->captured.size());
@@ -330,20 +331,21 @@ class Tape final : public Interpreter {
         if (r.prim) outs.push_back(nodes_[static_cast<std::size_t>(r.first_node + k)]);
       }
       const auto* parents = parents_.data() + r.first_parent;
-      const auto in = r.prim ? r.prim->vjp(cts, outs, r.args, Needed(parents)) : (*r.pull)(cts, pull);
+      auto in = r.prim ? r.prim->vjp(cts, outs, r.args, Needed(parents)) : (*r.pull)(cts, pull);
       for (std::size_t k = 0; k < in.size(); ++k)
-        if (in[k]) add_to(table, parents[k], in[k]);
+        if (in[k]) add_to(table, parents[k], std::move(in[k]));
     }
   }
-  Any or_zeros(const Anys& table, Index node) const {
-    if (auto& ct = table[static_cast<std::size_t>(node)]) return ct;
+  /// Takes the cotangent of a node that nothing else will ask for.
+  Any or_zeros(Anys& table, Index node) const {
+    if (auto& ct = table[static_cast<std::size_t>(node)]) return std::move(ct);
     auto& x = nodes_[static_cast<std::size_t>(node)];
     return zeros(x->dtype, x->shape);
   }
-  static void add_to(Anys& table, Index node, const Any& ct) {
+  static void add_to(Anys& table, Index node, Any ct) {
     if (node == Needed::never || !ct->dtype->differentiable()) return;
     auto& sum = table[static_cast<std::size_t>(node)];
-    sum = sum ? ct->dtype->add(sum, ct) : ct;
+    sum = sum ? ct->dtype->add(sum, ct) : std::move(ct);
   }
 
   const Tracer* tracer(const Any& a) const {
@@ -373,11 +375,11 @@ class Tape final : public Interpreter {
     }
     return traced;
   }
-  Anys add(Record record, Anys outs) {
+  Anys add(Record&& record, Anys outs) {
     record.first_node = static_cast<Index>(nodes_.size());
     record.results = static_cast<Index>(outs.size());
-    records_.push_back(std::move(record));
-    for (auto& x : outs) x = input(x);
+    records_.emplace_back(std::move(record));
+    for (auto& x : outs) x = input(std::move(x));
     return outs;
   }
 

@@ -88,12 +88,12 @@ template <class U, class Tree> auto tree_cast(const Tree& tree) {
 /// Pads axis `axis` of every tensor with zeros to the next multiple of n: the padded tree, and a mask of the padded length that
 /// is true for the rows that were there. ShapeError when the leaves do not agree along the axis. `slice` is the way back.
 template <class Tree> auto pad_to_multiple(const Tree& tree, Index n, Index axis = 0) {
-  if (n < 1) fail<ShapeError>("pad_to_multiple", "cannot pad to a multiple of ", n);
+  if (n < 1) fail<ShapeError>("pad_to_multiple", {"cannot pad to a multiple of ", n});
   std::optional<Index> rows;
   detail::walk(tree, [&]<class L>(const L& leaf, const detail::Path& path) {
     if constexpr (is_tensor<L>) {
       const auto size = leaf.shape()[detail::checked_axis("pad_to_multiple", axis, leaf.rank())];
-      if (rows && *rows != size) fail<ShapeError>("pad_to_multiple", "leaf ", path, " has size ", size, " along axis ", axis, ", an earlier one ", *rows);
+      if (rows && *rows != size) fail<ShapeError>("pad_to_multiple", {"leaf ", path, " has size ", size, " along axis ", axis, ", an earlier one ", *rows});
       rows = size;
     }
   });

@@ -19,7 +19,7 @@ struct Visits final : Counted {
     std::lock_guard lock(mutex);
     for (auto& piece : pieces)
       if (piece.place == place) return piece;
-    fail("grad", "the backward run came to a new place");
+    fail("grad", {"the backward run came to a new place"});
   }
 };
 /// The same of a call in which nothing was recorded: the tracers that its places captured, and whether they met other shards.

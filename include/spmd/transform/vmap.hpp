@@ -10,14 +10,14 @@ namespace detail {
 template <class F> class Vmapped {
  public:
   Vmapped(F f, MapOptions options) : f_(std::move(f)), options_(std::move(options)), name_(options_.axis_name.empty() ? nullptr : intern(options_.axis_name)) {
-    if (!options_.devices.empty()) fail<DeviceError>("vmap", "devices are for pmap: vmap runs on one");
+    if (!options_.devices.empty()) fail<DeviceError>("vmap", {"devices are for pmap: vmap runs on one"});
   }
   template <class... Args> auto operator()(const Args&... args) const {
     no_shadowing("vmap", options_.axis_name);
     const std::tuple<const Args&...> given(args...);
     ArgumentList list("vmap", MapKind::vmap, options_, given);
     const auto size = list.size();
-    if (!size) fail<ShapeError>("vmap", "no argument has a mapped axis: give axis_size");
+    if (!size) fail<ShapeError>("vmap", {"no argument has a mapped axis: give axis_size"});
     list.check_blocks(std::max<Index>(1, *size));
     auto batcher = make<Batcher>(Batcher::Spec{Axis{name_, *size, {}, nullptr, 0, {}}, fresh_id(), {}});
     Anys traced;

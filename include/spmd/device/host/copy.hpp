@@ -138,7 +138,7 @@ template <std::size_t S> struct Square {
   template <int... I> static Row interleave_high(Row a, Row b, std::integer_sequence<int, I...>) {
     return __builtin_shufflevector(a, b, (side / 2 + I / 2 + I % 2 * side)...);
   }
-  static void transpose(char* out, Index out_step, const char* in, Index in_step) {
+  [[gnu::noinline]] static void transpose(char* out, Index out_step, const char* in, Index in_step) {
     constexpr auto sequence = std::make_integer_sequence<int, side>();
     Row rows[std::size_t{side}], next[std::size_t{side}];
 #pragma GCC unroll 16

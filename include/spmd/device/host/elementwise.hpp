@@ -21,6 +21,15 @@ template <class T> auto array_of(const void* p, Index n) {
 template <class Op, class... Arrays>
 concept OnArrays = requires(const Arrays&... arrays) { Op::array(arrays...); };
 
+/// The loop on single elements. g++ -O2 vectorises only a loop of fixed length whose pointers need no check against each other.
+template <class Op, class R, class... Ts> void each_element(Index n, R* __restrict out, const Ts* __restrict... in) {
+  constexpr Index block = 64;
+  Index i = 0;
+  for (; i + block <= n; i += block)
+    for (Index j = 0; j < block; ++j) out[i + j] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i + j])...));
+  for (; i < n; ++i) out[i] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i])...));
+}
+
 template <class Op, class R, class... Ts> void elementwise(void* out, const void* const* in, Index n) {
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     if constexpr (OnArrays<Op, decltype(array_of<Ts>(nullptr, Index{}))...>) {
@@ -29,14 +38,7 @@ template <class Op, class R, class... Ts> void elementwise(void* out, const void
       if constexpr (std::is_same_v<R, typename decltype(result)::Scalar>) to = result;
       else to = result.template cast<R>();
     } else {
-      constexpr Index block = 64;
-      auto* __restrict to = static_cast<R*>(out);
-      std::tuple<const Ts* ...> from{static_cast<const Ts*>(in[I])...};
-      auto one = [&](Index i) { to[i] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(std::get<I>(from)[i])...)); };
-      Index i = 0;
-      for (; i + block <= n; i += block)
-        for (Index j = 0; j < block; ++j) one(i + j);
-      for (; i < n; ++i) one(i);
+      each_element<Op>(n, static_cast<R*>(out), static_cast<const Ts*>(in[I])...);
     }
   }(std::index_sequence_for<Ts...>{});
 }

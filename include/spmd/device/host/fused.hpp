@@ -270,7 +270,7 @@ inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shap
       auto& x = (*args[i])->dense("elementwise");
       in[i] = x.data();
       if (x.shape.size() == n) continue;
-      stretch_tile(filled[i], x.data(), x.dtype->size, Shape{n}, Axes{0}, 0, n);
+      host::fill(filled[i], x.data(), n, x.dtype->size);
       in[i] = filled[i];
     }
     auto out = Buffer::make(shape, dtype, device);
