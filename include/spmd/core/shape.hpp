@@ -60,11 +60,12 @@ class Dims {
   }
   void insert(Index at, Index value) {
     push_back(value);
-    std::rotate(data_ + at, data_ + rank_ - 1, data_ + rank_);
+    for (Index i = rank_ - 1; i > at; --i) data_[i] = data_[i - 1];
+    data_[at] = value;
   }
   void erase(Index at) {
-    std::copy(data_ + at + 1, data_ + rank_, data_ + at);
     --rank_;
+    for (Index i = at; i < rank_; ++i) data_[i] = data_[i + 1];
   }
   bool contains(Index value) const { return std::find(begin(), end(), value) != end(); }
   friend bool operator==(const Dims& a, const Dims& b) {

@@ -55,8 +55,8 @@ inline const Buffer& Sharded::dense(std::string_view op) const {
 }
 
 /// The block of x that begins at `offset`: a view where its elements lie one behind the other, and never a copy of a part that
-/// is exactly this block.
-inline Any block(const Any& x, const Axes& offset, const Shape& extent) {
+/// is exactly this block. With `wait` it may be left to who needs it, if that can be an elementwise program.
+inline Any block(const Any& x, const Axes& offset, const Shape& extent, bool wait = false) {
   if (extent == x->shape) return x;
   if (auto* s = as_sharded(*x)) {
     for (auto& part : s->parts) {
@@ -66,7 +66,7 @@ inline Any block(const Any& x, const Axes& offset, const Shape& extent) {
         inner[d] -= part.offset[d];
         inside &= inner[d] >= 0 && inner[d] + extent[d] <= part.value->shape[d];
       }
-      if (inside) return block(part.value, inner, extent);
+      if (inside) return block(part.value, inner, extent, wait);
     }
   }
   if (auto* p = Pending::pending(x))
@@ -79,6 +79,7 @@ inline Any block(const Any& x, const Axes& offset, const Shape& extent) {
   bool contiguous = true;  // after sizes of one, one axis may be cut; those behind it are whole
   for (Index d = leading + 1; d < extent.rank(); ++d) contiguous &= extent[d] == x->shape[d];
   if (contiguous && extent.size() > 0) return Buffer::view(extent, x->dtype, buffer, first);
+  if (wait && may_wait(extent)) return waiting_part(buffer, first, extent, strides);
   auto out = Buffer::make(extent, x->dtype, buffer.device);
   host::copy_strided(out->fill(), strides_of(extent), static_cast<const std::byte*>(buffer.data()) + first * x->dtype->size, strides, extent, x->dtype->size);
   return out;

@@ -104,7 +104,7 @@ class Slice final : public Linear {
  public:
   Slice(const Axes& begin, const Shape& extent) : begin_(begin), extent_(extent) {}
   std::string_view name() const override { return "slice"; }
-  Any run(const Any& x) const override { return block(x, begin_, extent_); }
+  Any run(const Any& x) const override { return block(x, begin_, extent_, true); }
   Any transposed(const Any& ct, const Any& x) const override {
     Axes high = begin_;
     for (Index d = 0; d < high.rank(); ++d) high[d] = x->shape[d] - begin_[d] - extent_[d];

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../device.hpp"
+#include "copy.hpp"
 
 namespace spmd::detail {
 
@@ -27,7 +28,7 @@ class Pending final : public Value {
       }
     }
   }
-  /// A dense value, stretched: strides into it, 0 along a stretched axis.
+  /// A dense value, stretched, or a part of one: strides into it, 0 along a stretched axis.
   Pending(const Any& base, const Shape& s, const Axes& strides, Device d) : Value(Kind::pending, s, base->dtype), device(d), count_(1), strides_(strides) { operands_[0] = base; }
 
   static const Pending* pending(const Any& x) {
@@ -292,6 +293,14 @@ inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shap
   if (steps > Pending::most_steps)
     for (std::size_t i = 0; i < count; ++i) (*args[i])->dense("elementwise");
   return make<const Pending>(kernel, dtype, shape, args, count, device);
+}
+
+/// A part of dense elements whose rows are long enough to be read in tiles by who computes with it; `first` is its first element.
+inline bool may_wait(const Shape& part) { return part.size() > eager_size && part.back() >= 64; }
+inline Any waiting_part(const Buffer& of, Index first, const Shape& part, const Axes& strides) {
+  Index span = 1;
+  for (Index d = 0; d < part.rank(); ++d) span += (part[d] - 1) * strides[d];
+  return make<const Pending>(Buffer::view(Shape{span}, of.dtype, of, first), part, strides, of.device);
 }
 
 /// x stretched to a shape; strides into x, 0 along stretched axes.
