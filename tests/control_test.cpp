@@ -43,6 +43,56 @@ TEST(Cond, Captures) {
   EXPECT_TRUE(close(grad([&](D x) { return sum(three(x)); })(D(2.0)), 41.0));
   EXPECT_TRUE(close(vmap(three)(D({2}, {2, 2}))[1], D({3}, {2, 16, 24})));
 }
+/// Each branch runs on some lanes, which keep the indices that they have outside.
+TEST(Cond, AxisIndexOfSomeLanes) {
+  using I = Tensor<std::int32_t>;
+  const D x({5}, {2, 0, 3, 1, 4});
+  auto index = [](const AxisNames& axis) { return cast<double>(axis_index(axis)); };
+  auto f = [&](D y) { return cond(y > 1.5, [&] { return index("i"); }, [&] { return -1.0 - index("i"); }); };
+  EXPECT_TRUE(close(lanes(f)(x), D({5}, {0, -2, 2, -4, 4})));
+  EXPECT_TRUE(close(over(f)(x), D({5}, {0, -2, 2, -4, 4})));
+  // As an int32, beside the values of the lanes; in a cond of a cond.
+  auto pairs = [](D y) { return cond(y > 1.5, [](D z) { return std::pair(z * 10.0, axis_index("i")); }, [](D z) { return std::pair(z, axis_index("i") + 100); }, y); };
+  const auto [values, indices] = lanes(pairs)(x);
+  EXPECT_TRUE(close(values, D({5}, {20, 0, 30, 1, 40})));
+  EXPECT_TRUE(close(indices, I({5}, {0, 101, 2, 103, 4})));
+  auto deep = [&](D y) { return cond(y > 0.5, [&] { return cond(y < 3.5, [&] { return index("i"); }, [&] { return 10.0 + index("i"); }); }, [&] { return 100.0 + index("i"); }); };
+  EXPECT_TRUE(close(lanes(deep)(x), D({5}, {0, 101, 2, 3, 14})));
+  EXPECT_TRUE(close(over(deep)(x), D({5}, {0, 101, 2, 3, 14})));
+  // The lanes that go on in a loop: x + 10 * steps, of as many steps as the index.
+  auto loop = [&](D y) {
+    return while_loop([&](std::pair<D, D> c) { return c.second < index("i"); }, [&](std::pair<D, D> c) { return std::pair(c.first + 10.0 * index("i"), c.second + 1.0); }, std::pair(y, D(0.0))).first;
+  };
+  EXPECT_TRUE(close(lanes(loop)(x), D({5}, {2, 10, 43, 91, 164})));
+  EXPECT_TRUE(close(over(loop)(x), D({5}, {2, 10, 43, 91, 164})));
+  // Multiplied with a value, it is the slope.
+  auto slope_of = [&](D y) { return cond(y > 1.5, [&](D z) { return z * index("i"); }, [&](D z) { return z * z * index("i"); }, y); };
+  EXPECT_TRUE(close(lanes(grad(slope_of))(x), D({5}, {0, 0, 2, 6, 4})));
+  EXPECT_TRUE(close(grad([&](D z) { return sum(lanes(slope_of)(z)); })(x), D({5}, {0, 0, 2, 6, 4})));
+}
+TEST(Cond, AxisIndexUnderTwoMaps) {
+  // The predicate varies over the outer axis, the inner one, or both; the branches ask for either, and for both.
+  const D x({2, 3}, {0, 1, 2, 3, 4, 5}), both({2, 3}, {9, 1, 9, 9, 4, 5}), by_outer({2, 3}, {0, 0, 0, 4, 4, 4});
+  auto run = [](const D& y, const AxisNames& axis) {
+    auto f = [&](D r) { return lanes([&](D z) { return cond(z > 3.5, [&] { return 100.0 + cast<double>(axis_index(axis)); }, [&] { return cast<double>(axis_index(axis)); }); }, "j")(r); };
+    return lanes(f)(y);
+  };
+  EXPECT_TRUE(close(run(x, "i"), D({2, 3}, {0, 0, 0, 1, 101, 101})));
+  EXPECT_TRUE(close(run(x, "j"), D({2, 3}, {0, 1, 2, 0, 101, 102})));
+  EXPECT_TRUE(close(run(x, {"i", "j"}), D({2, 3}, {0, 1, 2, 3, 104, 105})));
+  EXPECT_TRUE(close(run(both, {"i", "j"}), D({2, 3}, {100, 1, 102, 103, 104, 105})));
+  EXPECT_TRUE(close(run(both, {"j", "i"}), D({2, 3}, {100, 2, 104, 101, 103, 105})));
+  EXPECT_TRUE(close(run(by_outer, {"i", "j"}), D({2, 3}, {0, 1, 2, 103, 104, 105})));
+  // The axes keep their sizes; the sum of a number is that number times all members.
+  auto sizes = [](D z) { return cond(z > 3.5, [&] { return static_cast<double>(axis_size("i")) + 10.0 * static_cast<double>(axis_size({"i", "j"})) + psum(100.0, "j") + z * 0.0; }, [&] { return z; }); };
+  EXPECT_TRUE(close(lanes([&](D r) { return lanes(sizes, "j")(r); })(both), D({2, 3}, {362, 1, 362, 362, 362, 362})));
+  // A collective over both, in several names, is an error as over one.
+  auto sums = [](D z) { return cond(z > 3.5, [&] { return psum(z, {"i", "j"}); }, [&] { return z; }); };
+  EXPECT_TRUE(throws<AxisError>([&] { lanes([&](D r) { return lanes(sums, "j")(r); })(both); }, {"psum", "varies over the axis"}));
+  // Only the outer axis is known to vary it.
+  auto outer = [](D r) { return lanes([&](D z) { return cond(r > 0.5, [&] { return z + 10.0 * cast<double>(axis_index({"i", "j"})); }, [&] { return z - cast<double>(axis_index({"j", "i"})); }); }, "j")(v); };
+  EXPECT_TRUE(close(lanes(outer)(D({2}, {0, 1})), D({2, 3}, {1, 0, -1, 31, 42, 53})));
+}
 TEST(Cond, Errors) {
   EXPECT_TRUE(throws<ShapeError>([] { cond(Tensor<bool>({2}, {true, false}), [] { return D(1.0); }, [] { return D(2.0); }); }, {"cond", "rank 0", "(2)"}));
   EXPECT_TRUE(throws<AxisError>([] { lanes([](D x) { return cond(x > 1.5, [&] { return psum(x, "i"); }, [&] { return x; }); })(v); }, {"psum", "varies over the axis \"i\""}));

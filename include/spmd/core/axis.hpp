@@ -36,7 +36,7 @@ struct Rows : Counted {
 /// A named axis that a function is being mapped over: by vmap (no group) or by pmap.
 struct Axis {
   detail::Name name = nullptr;
-  Index size = 0;
+  Index size = 0;  // of all members; in a batch rule, of the lanes that are here
   detail::Ref<const detail::Rows> lanes = {};  // vmap: the lanes that are here, once a cond has left the others behind
   detail::Group* group = nullptr;              // pmap: where its shards meet,
   Index index = 0;                             // which of them this is,

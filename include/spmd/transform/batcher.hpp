@@ -26,13 +26,20 @@ class Batcher final : public Interpreter {
     Ref<const Rows> rows;
   };
   struct Spec {
-    Axis axis;
+    Axis axis;      // its size is that of the lanes that are here,
+    Index members;  // this that of all
     Id family;
     List<View> views;
   };
 
   explicit Batcher(Spec spec) : Interpreter(spec.family), spec_(std::move(spec)) {}
   const Axis& axis() const { return spec_.axis; }
+  /// What code under us finds: the axis has all its members, also where a cond has left some lanes behind.
+  Axis in_scope() const {
+    Axis whole = spec_.axis;
+    whole.size = spec_.members;
+    return whole;
+  }
 
   Anys process(Ref<const Primitive> prim, const Anys& args) override {
     Batch in;
@@ -95,7 +102,7 @@ class Batcher final : public Interpreter {
       Anys traced, outs;
       for (std::size_t i = 0; i < args.size(); ++i) traced.push_back(copy.close({args[i], mapped[i] != 0}));
       {
-        AxisScope named(copy.axis());
+        AxisScope named(copy.in_scope());
         InterpreterScope scope(&copy);
         outs = (*program)(place, traced);
       }

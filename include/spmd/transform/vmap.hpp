@@ -19,7 +19,7 @@ template <class F> class Vmapped {
     const auto size = list.size();
     if (!size) fail<ShapeError>("vmap", {"no argument has a mapped axis: give axis_size"});
     list.check_blocks(std::max<Index>(1, *size));
-    auto batcher = make<Batcher>(Batcher::Spec{Axis{name_, *size, {}, nullptr, 0, {}}, fresh_id(), {}});
+    auto batcher = make<Batcher>(Batcher::Spec{Axis{name_, *size, {}, nullptr, 0, {}}, *size, fresh_id(), {}});
     Anys traced;
     for (auto& leaf : list.leaves) traced.push_back(batcher->close({to_front(leaf.value, leaf.cut, *size), leaf.cut.kind != Cut::replicated}));
     std::tuple<Args...> inputs(args...);
@@ -27,7 +27,7 @@ template <class F> class Vmapped {
     refill(inputs, next);
     using Result = std::invoke_result_t<const F&, Args...>;
     auto call = [&] {
-      AxisScope named(batcher->axis());
+      AxisScope named(batcher->in_scope());
       InterpreterScope scope(batcher.get());
       return std::apply(f_, std::move(inputs));
     };
