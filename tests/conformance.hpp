@@ -73,7 +73,7 @@ testing::AssertionResult same(const Tensor<T>& x, const Shape& shape, const std:
     bool ok;
     if constexpr (std::is_floating_point_v<T>) {
       const double a = values[i], b = expected[i];
-      ok = (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b));
+      ok = (std::isnan(a) && std::isnan(b)) || a == b || (!std::isinf(b) && std::abs(a - b) <= tolerance * std::max(1.0, std::abs(b)));
     } else {
       ok = values[i] == expected[i];
     }

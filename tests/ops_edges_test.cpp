@@ -184,6 +184,37 @@ TEST(Infinity, in_softmax_and_logsumexp) {
   EXPECT_TRUE(close(softmax(array<float>({1e30f, 0})), array<float>({1, 0}), 0));
 }
 
+// ---------------------------------------------------------------- fusion over many tiles
+
+/// A stretched scalar fills its scratch once for all tiles, so no other step may use the same place, before it or after.
+TEST(Fusion, a_stretched_scalar_keeps_its_place) {
+  for (Index n : {2, 1000, 2000, 5000}) {
+    std::vector<float> x, expected[5];
+    for (Index i = 0; i < n; ++i) {
+      const auto v = static_cast<float>(i % 97) - 40.0f;
+      const bool a = v > 20, b = v < -20;
+      x.push_back(v);
+      expected[0].push_back(a || b ? 7.0f : v * 3.0f);
+      expected[1].push_back((a || b ? 7.0f : v * 3.0f) + (a ? -2.0f : v) * 5.0f);
+      expected[2].push_back(std::max(v + 1.0f, 2.0f) * (b ? 0.5f : v - 3.0f));
+      expected[3].push_back((v * v - 4.0f) * (v + 6.0f) - (v - 8.0f) * 9.0f);
+      expected[4].push_back(a ? v * 2.0f : b ? 1.0f : -1.0f);
+    }
+    const auto t = array(x);
+    // Scalars as numbers, and as tensors that are computed or stretched by hand.
+    for (bool tensors : {false, true}) {
+      auto number = [&](float c) { return tensors ? broadcast_to(Tensor<float>(c), {n}) : Tensor<float>(c); };
+      const auto a = t > number(20), b = t < number(-20);
+      EXPECT_TRUE(equal(where(a || b, number(7), t * number(3)), array(expected[0]))) << n;
+      EXPECT_TRUE(equal(where(a || b, number(7), t * number(3)) + where(a, number(-2), t) * number(5), array(expected[1]))) << n;
+      EXPECT_TRUE(equal(maximum(t + number(1), number(2)) * where(b, number(0.5f), t - number(3)), array(expected[2]))) << n;
+      EXPECT_TRUE(equal((t * t - number(4)) * (t + number(6)) - (t - number(8)) * number(9), array(expected[3]))) << n;
+      EXPECT_TRUE(equal(where(a, t * number(2), where(b, number(1), number(-1))), array(expected[4]))) << n;
+    }
+    EXPECT_TRUE(equal(where(t > 20.0f || t < -20.0f, 7.0f, t * 3.0f), array(expected[0]))) << n;
+  }
+}
+
 // ---------------------------------------------------------------- nothing
 
 TEST(Empty, wherever_numpy_works) {

@@ -15,7 +15,8 @@ template <class T> ::testing::AssertionResult close(const spmd::Tensor<T>& a, co
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto p = static_cast<double>(x[i]), q = static_cast<double>(y[i]);
     if (p == q || (p != p && q != q)) continue;
-    if (!(std::abs(p - q) <= tolerance * (1 + std::abs(q)))) return ::testing::AssertionFailure() << "element " << i << ": " << p << " and " << q;
+    // An infinity is close to itself only.
+    if (std::isinf(q) || !(std::abs(p - q) <= tolerance * (1 + std::abs(q)))) return ::testing::AssertionFailure() << "element " << i << ": " << p << " and " << q;
   }
   return ::testing::AssertionSuccess();
 }
