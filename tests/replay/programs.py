@@ -119,6 +119,11 @@ def integer(n, name):
     return int(n.attributes[name])
 
 
+def absolute(x):
+    """With the gradient 0 at 0, as docs/jax.md says; JAX's is 1."""
+    return jnp.where(x == 0, jnp.zeros_like(x), jnp.abs(x))
+
+
 def clipped(n, x):
     return jnp.clip(x, integer(n, "lo"), integer(n, "hi"))
 
@@ -128,7 +133,7 @@ simple = {
     "sqrt": jnp.sqrt, "rsqrt": lax.rsqrt, "atan": jnp.arctan, "erf": lax.erf, "sigmoid": jax.nn.sigmoid, "relu": jax.nn.relu,
     "softplus": jax.nn.softplus, "gelu": jax.nn.gelu, "floor": jnp.floor, "round": jnp.round, "stop_gradient": lax.stop_gradient,
     "atan2": jnp.arctan2, "pow": jnp.power, "add": jnp.add, "sub": jnp.subtract, "mul": jnp.multiply, "maximum": jnp.maximum,
-    "minimum": jnp.minimum, "neg": jnp.negative, "abs": jnp.abs, "square": jnp.square, "sign": jnp.sign, "matmul": jnp.matmul,
+    "minimum": jnp.minimum, "neg": jnp.negative, "abs": absolute, "square": jnp.square, "sign": jnp.sign, "matmul": jnp.matmul,
     "dot": jnp.dot, "outer": jnp.outer, "fmod": lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)),
     "where_lt": lambda a, b, x, y: jnp.where(a < b, x, y),
     "lt": lambda x, y: (x < y).astype(jnp.int32), "ge": lambda x, y: (x >= y).astype(jnp.int32), "eq": lambda x, y: (x == y).astype(jnp.int32),
