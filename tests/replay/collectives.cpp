@@ -12,6 +12,7 @@ std::vector<Value> collective(const Instruction& n, const std::vector<Value>& a)
   const auto back = [&](const Values& y) { return unpack(n.results, y); };
   const bool tiled = n.has("tiled");
   if (op == "axis_index") return {spmd::axis_index(axis)};
+  if (op == "axis_size") return {Integer(static_cast<std::int32_t>(spmd::axis_size(axis)))};
   if (op == "psum") return back(spmd::psum(x, axis, {.groups = groups}));
   if (op == "pmean") return back(Values{spmd::pmean(x.f, axis, {.groups = groups}), {}});
   if (op == "pmax") return back(spmd::pmax(x, axis, {.groups = groups}));

@@ -333,21 +333,22 @@ class Builder:
     # Collectives
 
     def op_collective(self):
-        axes = [a for a in self.context.axes if a.name not in self.context.banned]
+        op = self.random.choice(["psum", "psum", "pmean", "pmean", "pmax", "pmin", "all_gather", "all_gather", "psum_scatter", "all_to_all", "pswapaxes", "ppermute",
+                                 "pshift", "pshuffle", "pbroadcast", "axis_index", "axis_index", "axis_size", "pargmax"])
+        asks = op in ("axis_index", "axis_size")  # also under a predicate that varies over the axis
+        axes = [a for a in self.context.axes if asks or a.name not in self.context.banned]
         if not axes:
             raise Refused
         axis = self.random.choice(axes[-1:] * 2 + axes)
-        op = self.random.choice(["psum", "psum", "pmean", "pmean", "pmax", "pmin", "all_gather", "all_gather", "psum_scatter", "all_to_all", "pswapaxes", "ppermute",
-                                 "pshift", "pshuffle", "pbroadcast", "axis_index", "pargmax"])
         n = axis.size
-        if len(axes) > 1 and op in ("psum", "pmean", "pmax", "pmin", "axis_index") and self.random.random() < 0.3:
+        if len(axes) > 1 and (asks or op in ("psum", "pmean", "pmax", "pmin")) and self.random.random() < (0.6 if asks else 0.3):
             several = self.random.sample(axes, self.random.randint(2, len(axes)))
         else:
             several = [axis]
         names = ",".join(a.name for a in several)
-        if op == "axis_index":
+        if asks:
             total = int(np.prod([a.size for a in several]))
-            return self.emit(op, [], "i", (), total, axis=names, vary=frozenset(a.name for a in several))
+            return self.emit(op, [], "i", (), total, axis=names, vary=frozenset(a.name for a in several) if op == "axis_index" else frozenset())
         groups = None
         if len(several) == 1 and n > 1 and self.random.random() < 0.35 and op in ("psum", "pmean", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "pswapaxes"):
             order = self.random.sample(range(n), n)

@@ -1,5 +1,6 @@
 """Programs as data (program.hpp describes the text), and what JAX makes of them."""
 import dataclasses
+import math
 import os
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 --xla_cpu_multi_thread_eigen=false")
@@ -95,8 +96,21 @@ def along(f):
     return lambda n, x: f(x, axis=int(n.attributes["dim"]))
 
 
-def truncated(n, x, y):
-    return lax.div(*jnp.broadcast_arrays(x, y)) if x.dtype == jnp.int32 else x / y
+def guarded(f, of_zero, of_minus_one):
+    """XLA's integer division: by zero and by -1 it has values of its own, but where it folds constants it ends the process instead."""
+
+    def divided(x, y):
+        x, y = jnp.broadcast_arrays(x, y)
+        if x.dtype != jnp.int32:
+            return f(x, y)
+        plain = (y != 0) & (y != -1)
+        return jnp.where(y == 0, of_zero(x), jnp.where(y == -1, of_minus_one(x), f(x, jnp.where(plain, y, 1))))
+
+    return divided
+
+
+truncated = guarded(lax.div, lambda x: -jnp.ones_like(x), lambda x: -x)
+remainder = guarded(lax.rem, lambda x: x, jnp.zeros_like)
 
 
 def attribute_shape(n):
@@ -134,14 +148,13 @@ simple = {
     "softplus": jax.nn.softplus, "gelu": jax.nn.gelu, "floor": jnp.floor, "round": jnp.round, "stop_gradient": lax.stop_gradient,
     "atan2": jnp.arctan2, "pow": jnp.power, "add": jnp.add, "sub": jnp.subtract, "mul": jnp.multiply, "maximum": jnp.maximum,
     "minimum": jnp.minimum, "neg": jnp.negative, "abs": absolute, "square": jnp.square, "sign": jnp.sign, "matmul": jnp.matmul,
-    "dot": jnp.dot, "outer": jnp.outer, "fmod": lambda x, y: lax.rem(*jnp.broadcast_arrays(x, y)),
+    "dot": jnp.dot, "outer": jnp.outer, "fmod": remainder, "div": truncated,
     "where_lt": lambda a, b, x, y: jnp.where(a < b, x, y),
     "lt": lambda x, y: (x < y).astype(jnp.int32), "ge": lambda x, y: (x >= y).astype(jnp.int32), "eq": lambda x, y: (x == y).astype(jnp.int32),
     "to_float": lambda x: x.astype(jnp.float32), "to_int": lambda x: x.astype(jnp.int32),
     "scatter_add": lambda x, i, u: x.at[i].add(u),
 }
 with_attributes = {
-    "div": truncated,
     "addc": lambda n, x: x + constant(n, x), "mulc": lambda n, x: x * constant(n, x), "clip": clipped,
     "sum": reduction(jnp.sum), "prod": reduction(jnp.prod), "max": reduction(jnp.max), "min": reduction(jnp.min), "mean": reduction(jnp.mean),
     "var": reduction(jnp.var), "logsumexp": reduction(jax.nn.logsumexp),
@@ -222,6 +235,8 @@ def collective(n, x, vmapped):
         return tuple(grouped(n, v, axis, groups) for v in x)
     if op == "axis_index":
         return (lax.axis_index(axis),)
+    if op == "axis_size":
+        return (jnp.int32(math.prod(lax.axis_size(a) for a in names)),)
     if op in ("psum", "pmean", "pmax", "pmin"):
         return getattr(lax, op)(x, axis, axis_index_groups=groups)
     if op in ("pargmax", "pargmin"):
@@ -257,11 +272,12 @@ def jumps(body):
 
 
 class Run:
-    """Interprets a program; notes the type of each register on the way. With jitter, operations that jump see their operands moved a
-    little, each element another way: what depends on it hangs on rounding."""
+    """Interprets a program; notes the type of each register on the way. With a jitter of 1 or -1, operations that jump see their
+    operands moved a little, each element another way, or the opposite one: what depends on it hangs on rounding."""
 
-    def __init__(self, jitter=False):
+    def __init__(self, jitter=0):
         self.types = {}
+        self.jitter = jitter
         self.noise = np.random.default_rng(1) if jitter else None
         self.vmapped = set()  # names; a program uses none twice
 
@@ -299,7 +315,7 @@ class Run:
     def moved(self, n, x):
         if x.dtype != jnp.float32:
             return x
-        by = 3e-6 * self.noise.standard_normal(x.shape).astype(np.float32) * (1 + jnp.abs(x))
+        by = self.jitter * 3e-6 * self.noise.standard_normal(x.shape).astype(np.float32) * (1 + jnp.abs(x))
         return x + (by * (1 - 2 * lax.axis_index(n.attributes["axis"])) if "axis" in n.attributes else by)
 
     def mapped(self, n, call, operands):
@@ -363,7 +379,7 @@ class Run:
 class Answer:
     """The compiled program: call with arrays, get name -> array."""
 
-    def __init__(self, program, jitter=False):
+    def __init__(self, program, jitter=0):
         self.run = Run(jitter)
         self.names = list(program.outputs)
 
