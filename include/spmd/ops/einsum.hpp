@@ -36,7 +36,7 @@ class EinsumReader {
       if (comma == std::string::npos) break;
       begin = comma + 1;
     }
-    if (terms_.size() != operands.size()) wrong("describes ", terms_.size(), terms_.size() == 1 ? " operand" : " operands", ", the call has ", operands.size());
+    if (terms_.size() != operands.size()) wrong({"describes ", terms_.size(), terms_.size() == 1 ? " operand" : " operands", ", the call has ", operands.size()});
     for (std::size_t i = 0; i < terms_.size(); ++i) read_operand(i, operands[i]->shape);
     if (arrow == std::string::npos) implicit_output();
     else read_output(letters.substr(arrow + 2));
@@ -44,7 +44,7 @@ class EinsumReader {
   EinsumPlan plan() && { return std::move(plan_); }
 
  private:
-  template <class... Parts> [[noreturn]] void wrong(Parts... parts) const { fail<TypeError>("einsum", {"\"", text_, "\" ", std::move(parts)...}); }
+  [[noreturn]] void wrong(std::initializer_list<Text> parts) const { fail<TypeError>("einsum", {"\"", text_, "\" ", concat(parts)}); }
 
   /// The labels of one term, its ellipsis standing for so many axes.
   Axes labels(const std::string& term, Index dots) const {
@@ -53,12 +53,12 @@ class EinsumReader {
     for (std::size_t i = 0; i < term.size(); ++i) {
       const char c = term[i];
       if (c == '.') {
-        if (term.compare(i, 3, "...") != 0 || seen) wrong("has dots that are not one ellipsis in \"", term, "\"");
+        if (term.compare(i, 3, "...") != 0 || seen) wrong({"has dots that are not one ellipsis in \"", term, "\""});
         seen = true;
         i += 2;
         for (Index d = dots; d > 0; --d) out.push_back(-d);
       } else if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) {
-        wrong("has an unexpected '", std::string(1, c), "': an index is a letter");
+        wrong({"has an unexpected '", std::string(1, c), "': an index is a letter"});
       } else {
         out.push_back(c);
       }
@@ -98,9 +98,9 @@ class EinsumReader {
       const Index label = plan_.output[d];
       bool known = false;
       for (auto& list : plan_.operands) known |= list.contains(label);
-      if (!known) wrong("has the index ", name(label), " in its output and in no operand");
+      if (!known) wrong({"has the index ", name(label), " in its output and in no operand"});
       for (Index e = 0; e < d; ++e)
-        if (plan_.output[e] == label) wrong("has the index ", name(label), " twice in its output");
+        if (plan_.output[e] == label) wrong({"has the index ", name(label), " twice in its output"});
     }
   }
   const std::string_view text_;
