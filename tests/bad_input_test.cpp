@@ -2,7 +2,7 @@
 #include "support/check.hpp"
 
 using namespace spmd;
-using check::D, check::throws;
+using check::D, check::over, check::throws;
 
 namespace {
 
@@ -48,13 +48,57 @@ TEST_F(BadInput, AxesDisagree) {
   EXPECT_TRUE(throws<ShapeError>([&] { pmap(body, {.in_axes = each(0), .axis_size = 2})(zeros<double>({3})); }, {"axis_size is 2", "size 3"}));
   EXPECT_TRUE(throws<ShapeError>([&] { vmap([] { return ++started, D(1.0); })(); }, {"axis_size"}));
 }
+TEST_F(BadInput, SizesThatNoMemoryHolds) {
+  const Index big = Index{1} << 32;
+  EXPECT_TRUE(throws<ShapeError>([&] { zeros<float>({big, big}); }, {"(4294967296, 4294967296)", "64 bits"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { eye<float>(big); }, {"64 bits"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { broadcast_to(D(1.0), {big, big}); }, {"64 bits"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { tile(zeros<double>({8}), {Index{1} << 62}); }, {"64 bits"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { pad(zeros<double>({8}), {Index{1} << 62}, {Index{1} << 62}); }, {"pad: "}));
+  EXPECT_TRUE(throws<DeviceError>([&] { zeros<float>({Index{1} << 61}); }, {"memory: ", "float32"}));
+  EXPECT_TRUE(throws<DeviceError>([&] { zeros<float>({Index{1} << 46}); }, {"memory: ", "float32"}));
+  EXPECT_TRUE(throws<DeviceError>([&] { zeros<float>({Index{1} << 42}); }, {"memory: "}));
+  EXPECT_TRUE(throws<ShapeError>([&] { diag(zeros<double>({8}), std::numeric_limits<Index>::min()); }, {"diag: "}));
+  EXPECT_TRUE(throws<ShapeError>([&] { conv2d(zeros<double>({1, 4, 4, 1}), zeros<double>({2, 2, 1, 1}), {.padding = Index{1} << 62}); }, {"conv2d: "}));
+  EXPECT_EQ(over([](D x) { return pshift(x, "i", std::numeric_limits<Index>::min()); })(D({3}, {1, 2, 3})).to_vector(), std::vector<double>(3, 0));
+  EXPECT_TRUE(throws<ShapeError>([&] { reshape(zeros<double>({8}), {big, big, -1}); }, {"64 bits"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { arange<float>(0, 1e30f); }, {"arange: "}));
+}
+TEST_F(BadInput, NegativeSizes) {
+  EXPECT_TRUE(throws<ShapeError>([] { zeros<float>({-1}); }, {"zeros: ", "(-1)"}));
+  EXPECT_TRUE(throws<ShapeError>([] { eye<float>(-2); }, {"eye: "}));
+  EXPECT_TRUE(throws<ShapeError>([] { broadcast_to(ones<float>({1}), {-1}); }, {"broadcast_to: ", "(-1)"}));
+}
+TEST_F(BadInput, SpecsOfAMesh) {
+  const auto mesh = make_mesh({{"a", 3}, {"b", 1}});
+  auto pair = [](D x) { return ++started, std::pair(x, x); };
+  auto second = [](D x, std::tuple<D, D>) { return ++started, x; };
+  EXPECT_TRUE(throws<ShapeError>([&] { shard_map(body, mesh, P("a"), P("a"))(zeros<double>({7})); }, {"shard_map: argument 0 of shape (7)", "axis 0", "3 blocks", "pad_to_multiple(x, 3, 0)"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { shard_map(second, mesh, P(names{"b", "a"}), P("a"))(zeros<double>({3}), std::tuple(zeros<double>({3}), zeros<double>({4}))); }, {"shard_map: argument 1[1] of shape (4)"}));
+  EXPECT_TRUE(throws<ShapeError>([&] { shard_map(body, mesh, P("a", "b"), P("a"))(zeros<double>({3})); }, {"shard_map: argument 0 of shape (3) has fewer dimensions"}));
+  EXPECT_TRUE(throws<TypeError>([&] { shard_map(pair, mesh, P("a"), {P("a"), P(), P()})(zeros<double>({3})); }, {"shard_map: out_specs lists 3 specs", "2 members"}));
+  EXPECT_TRUE(throws<TypeError>([&] { shard_map(body, mesh, P("a"), {P("a"), P()})(zeros<double>({3})); }, {"shard_map: out_specs lists 2 specs", "1 member"}));
+  EXPECT_TRUE(throws<TypeError>([&] { shard_map(body, mesh, {P("a"), P()}, P("a"))(zeros<double>({3})); }, {"shard_map: in_specs lists 2 specs", "1 argument"}));
+}
+TEST(BadResult, OutAxesNameTheResult) {
+  struct Two {
+    D a, b;
+  };
+  auto f = [](D x) { return std::pair(x, Two{x, x}); };
+  EXPECT_TRUE(throws<TypeError>([&] { vmap(f, {.out_axes = {0, AxisSpec{0, 0, 0}}})(zeros<double>({3})); }, {"out_axes lists 3 specs for result[1]", "2 members"}));
+}
+TEST(BadResult, IndicesNameTheAxisOfTheLane) {
+  auto f = [](D x) { return take(x, array<int>({4}), 0); };
+  EXPECT_TRUE(throws<AxisError>([&] { f(zeros<double>({4})); }, {"take: index 4 is out of range for axis 0 of size 4"}));
+  EXPECT_TRUE(throws<AxisError>([&] { vmap(vmap(f))(zeros<double>({2, 3, 4})); }, {"take: index 4 is out of range for axis 0 of size 4"}));
+}
 TEST_F(BadInput, InAxes) {
   EXPECT_TRUE(throws<TypeError>([] { pmap(two, {.in_axes = {0}})(zeros<double>({3}), zeros<double>({3})); }, {"in_axes lists 1 specs", "2 arguments"}));
   EXPECT_TRUE(throws<TypeError>([] { vmap(body, {.in_axes = {0, 0}})(zeros<double>({3})); }, {"in_axes lists 2", "1 argument"}));
   auto f = [](std::pair<D, D> p, D y) { return ++started, p.first + y; };
   const auto x = std::pair(zeros<double>({3}), zeros<double>({3}));
-  EXPECT_TRUE(throws<TypeError>([&] { pmap(f, {.in_axes = {{0, 0, 0}, 0}})(x, zeros<double>({3})); }, {"in_axes lists 3 specs for [0]", "2 members"}));
-  EXPECT_TRUE(throws<TypeError>([&] { pmap(f, {.in_axes = {{0, {0, 0}}, 0}})(x, zeros<double>({3})); }, {"[0][1]", "single value"}));
+  EXPECT_TRUE(throws<TypeError>([&] { pmap(f, {.in_axes = {{0, 0, 0}, 0}})(x, zeros<double>({3})); }, {"in_axes lists 3 specs for argument 0", "2 members"}));
+  EXPECT_TRUE(throws<TypeError>([&] { pmap(f, {.in_axes = {{0, {0, 0}}, 0}})(x, zeros<double>({3})); }, {"argument 0[1]", "single value"}));
   EXPECT_TRUE(throws<AxisError>([] { pmap(body, {.in_axes = 1})(zeros<double>({3})); }, {"axis 1", "argument 0", "rank 1"}));
   EXPECT_TRUE(throws<AxisError>([] { vmap(body, {.in_axes = -2})(zeros<double>({3})); }, {"axis -2", "rank 1"}));
 }

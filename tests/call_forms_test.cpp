@@ -75,6 +75,51 @@ TEST(Forms, StaticArgumentsAndNumbers) {
   EXPECT_EQ(psum(2.0, {}), 2.0);
   EXPECT_EQ(pmap([](F) { return psum(1, "i"); }, "i")(x4).to_vector(), std::vector<int>(4, 4));
 }
+TEST(Forms, TextAndFunctionsAsArguments) {
+  auto f = [](F x, const char* name, auto g) { return g(x) + static_cast<float>(name[0] - 'a'); };
+  auto twice = [](F x) { return x * 2; };
+  EXPECT_TRUE(close(pmap(f)(x4, "c", twice), x4 * 2 + 2));
+  EXPECT_TRUE(close(pmap([](F x, F (*g)(F)) { return g(x) + x; }, {.axis_name = "i"})(x4, shares), share + x4, 1e-6));
+  EXPECT_TRUE(close(vmap(f)(x4, "c", twice), x4 * 2 + 2));
+  EXPECT_TRUE(close(shard_map(f, make_mesh({{"i", 2}}), {P("i"), P(), P()}, P("i"))(x4, "c", twice), x4 * 2 + 2));
+}
+TEST(Forms, NumbersAsOperands) {
+  const auto c = array<bool>({true, false});
+  EXPECT_EQ(where(c, 1.0f, 0.0f).to_vector(), std::vector<float>({1, 0}));
+  EXPECT_TRUE(allclose(x4 * 0 + 3, 3) && allclose(3, x4 * 0 + 3) && !allclose(x4, 3.0));
+  EXPECT_EQ(one_hot(1, 3).to_vector(), std::vector<float>({0, 1, 0}));
+  EXPECT_EQ(isfinite(array<int>({1})).item(), true);
+  EXPECT_EQ(isnan(c).to_vector(), std::vector<bool>({false, false}));
+}
+TEST(Forms, SixteenBitLiterals) {
+  EXPECT_EQ(cast<float>(array<float16>({1, 2.5})).to_vector(), std::vector<float>({1, 2.5}));
+  EXPECT_EQ(cast<float>(array<bfloat16>({{1, 2}, {3, 4}})).shape(), (Shape{2, 2}));
+  EXPECT_EQ(cast<float>(Tensor<float16>({2}, {1, 2.5})).to_vector(), std::vector<float>({1, 2.5}));
+  EXPECT_EQ(array<float>({}).shape(), (Shape{0}));
+}
+TEST(Forms, GradientsByNumbers) {
+  auto cube = [](F x) { return x * x * x; };
+  EXPECT_EQ(grad(cube)(3.0f).item(), 27);
+  EXPECT_EQ(grad(cube)(3.0).item(), 27);
+  EXPECT_EQ(grad(grad(cube))(3.0f).item(), 18);
+  EXPECT_EQ(grad([](auto x) { return x * x; })(3.0).item(), 6);
+  auto [value, gradients] = value_and_grad<1, 0>([](F x, F y) { return sum(x) * y * y; })(x4, 2.0f);
+  EXPECT_EQ(value.item(), 40);
+  EXPECT_EQ(std::get<0>(gradients).item(), 40);
+  auto [y, pull] = vjp([](F x, float k) { return x * k; }, x4, 2.0f);
+  EXPECT_TRUE(close(std::get<0>(pull(x4)), x4 * 2));
+  auto [z, pull_number] = vjp(cube, 3.0f);
+  EXPECT_EQ(z.item() + std::get<0>(pull_number(F(1.0f))).item(), 54);
+}
+TEST(Forms, PsumOfNumbersInTuples) {
+  auto [total, count] = pmap([](F x) { return psum(std::pair(sum(x), 1), "i"); }, {.axis_name = "i", .out_axes = replicated})(x4);
+  EXPECT_EQ(total.item() / static_cast<float>(count.item()), 2.5f);
+  pmap([] {
+    const auto all = psum(std::tuple(true, 2.5, std::pair(2, std::string("static"))), "i");
+    static_assert(std::is_same_v<decltype(all), const std::tuple<int, double, std::pair<int, std::string>>>);
+    EXPECT_EQ(std::get<0>(all) + std::get<1>(all) + std::get<2>(all).first, 4 + 10 + 8);
+  }, "i")();
+}
 TEST(Forms, AxisNames) {
   const std::vector<std::string> both = {"i", "j"};
   auto f = pmap([&](F x) { return vmap([&](F y) { return psum(y, both) + psum(y, {"j", "i"}) + psum(y, {}) + (axis_in_scope("j") ? 0.0f : 1.0f); }, "j")(x); }, "i");
@@ -104,6 +149,33 @@ TEST(Trees, TypesFollow) {
   EXPECT_TRUE(close(global_norm(net), std::sqrt(30.0)));
   EXPECT_TRUE(close(global_norm(Params{F({2}, {1, 2}), F({2}, {2, 4})}), F(5.0f)));
   EXPECT_THROW(tree_map([](F a, F b) { return a + b; }, std::vector<F>{x4}, std::vector<F>{x4, x4}), TypeError);
+}
+template <class T> struct Layers {
+  std::vector<Net<T>> all;
+  std::map<std::string, Net<T>> named;
+  T scale;
+  std::string name;
+};
+TEST(Trees, CastInsideContainers) {
+  const Layers<float> layers{{{x4, Tensor<int>(1)}, {x4, Tensor<int>(2)}}, {{"a", {x4, Tensor<int>(3)}}}, 0.5f, "kept"};
+  const auto wide = tree_cast<double>(std::pair(layers, std::vector<Net<float>>{{x4, Tensor<int>(4)}}));
+  static_assert(std::is_same_v<decltype(wide), const std::pair<Layers<double>, std::vector<Net<double>>>>);
+  EXPECT_TRUE(close(wide.first.all[1].w, D({4}, {1, 2, 3, 4})));
+  EXPECT_EQ(wide.first.named.at("a").steps.item(), 3);
+  EXPECT_EQ(wide.first.scale, 0.5);
+  EXPECT_EQ(wide.first.name, "kept");
+  static_assert(std::is_same_v<decltype(tree_cast<bfloat16>(layers)), Layers<bfloat16>>);
+}
+TEST(Trees, MapLeavesStaticLeavesAlone) {
+  struct Named {
+    F w;
+    std::string name;
+    std::vector<int> sizes;
+  };
+  const auto step = tree_map([](auto p, auto g) { return p - 0.5f * g; }, Named{x4, "a", {1, 2}}, Named{x4, "b", {}});
+  static_assert(std::is_same_v<decltype(step), const Named>);
+  EXPECT_TRUE(close(step.w, x4 * 0.5f));
+  EXPECT_EQ(step.name, "a");
 }
 TEST(Padding, ToAMultiple) {
   auto [padded, mask] = pad_to_multiple(Params{arange<float>(5), reshape(arange<float>(10), {5, 2})}, 4);

@@ -97,6 +97,10 @@ TEST(Cond, Errors) {
   EXPECT_TRUE(throws<ShapeError>([] { cond(Tensor<bool>({2}, {true, false}), [] { return D(1.0); }, [] { return D(2.0); }); }, {"cond", "rank 0", "(2)"}));
   EXPECT_TRUE(throws<AxisError>([] { lanes([](D x) { return cond(x > 1.5, [&] { return psum(x, "i"); }, [&] { return x; }); })(v); }, {"psum", "varies over the axis \"i\""}));
   EXPECT_TRUE(throws<CollectiveMismatch>([] { over([](D x) { return cond(x > 1.5, [&] { return psum(x, "i"); }, [&] { return x; }); })(v); }, {"psum"}));
+  // As many lanes, but others: they must not add.
+  auto rows = [](D r) { return vmap([](D x) { return cond(x > 0.0, [&] { return psum(x, "i"); }, [&] { return x; }); })(r); };
+  EXPECT_TRUE(close(over(rows)(D({2, 2}, {1, -1, 2, -2})), D({2, 2}, {3, -1, 3, -2})));
+  EXPECT_TRUE(throws<CollectiveMismatch>([&] { over(rows)(D({2, 2}, {1, -1, -2, 2})); }, {"psum"}));
   // The same call in both branches is legal under pmap.
   EXPECT_TRUE(close(over([](D x) { return cond(x > 1.5, [&] { return psum(x, "i"); }, [&] { return psum(x * 2.0, "i"); }); })(v), D({3}, {7, 7, 7})));
 }
@@ -114,6 +118,19 @@ TEST(While, EachLaneItsOwnTripCount) {
   EXPECT_TRUE(close(vmap(grad(down))(D({4}, {0.5, 1.5, 3, 100})), D({4}, {1, 0.5, 0.25, 1 / 128.0})));
   EXPECT_TRUE(close(grad([&](D x) { return sum(vmap(down)(x)); })(D({4}, {0.5, 1.5, 3, 100})), D({4}, {1, 0.5, 0.25, 1 / 128.0})));
   EXPECT_TRUE(close(while_loop([](D) { return false; }, [](D c) { return c; }, D(3.0)), 3.0));
+}
+TEST(While, PlainNumbersInACarry) {
+  auto more = [](std::tuple<int, D> c) { return std::get<0>(c) < 5; };
+  auto step = [](std::tuple<int, D> c) { return std::tuple(std::get<0>(c) + 1, std::get<1>(c) * 2.0); };
+  EXPECT_TRUE(close(std::get<1>(while_loop(more, step, std::tuple(0, D(1.0)))), 32.0));
+  EXPECT_TRUE(close(vmap([&](D x) { return std::get<1>(while_loop(more, step, std::tuple(3, x))); })(v), v * 4.0));
+  EXPECT_EQ(while_loop([](int i) { return i < 5; }, [](int i) { return i + 2; }, 0), 6);
+  EXPECT_EQ(fori_loop(0, 4, [](Index i, int c) { return c + static_cast<int>(i); }, 0), 6);
+  // All lanes share the number: it may stay, but not change where they stop at different times.
+  auto below = [](std::tuple<int, D> c) { return std::get<1>(c) < 5.0; };
+  auto keep = [](std::tuple<int, D> c) { return std::tuple(std::get<0>(c), std::get<1>(c) * 2.0); };
+  EXPECT_TRUE(close(vmap([&](D x) { return std::get<1>(while_loop(below, keep, std::tuple(0, x))); })(v), D({3}, {8, 8, 6})));
+  EXPECT_TRUE(throws<TypeError>([&] { vmap([&](D x) { return std::get<1>(while_loop(below, step, std::tuple(0, x))); })(v); }, {"while_loop: ", "plain number", "Tensor"}));
 }
 TEST(Scan, CarriesAndStacks) {
   auto cumulative = [](D xs) { return scan([](D c, D x) { return std::pair(c + x, c * x); }, D(0.0), xs); };

@@ -66,11 +66,17 @@ TEST(Failure, InAMapInside) {
     EXPECT_EQ(e.code, 12);
     const auto shard = shard_of(std::current_exception());
     ASSERT_TRUE(shard);
+    EXPECT_EQ(shard->index, 1);
     EXPECT_EQ(shard->indices, (std::vector<Index>{1, 2}));
+    EXPECT_EQ(shard->device, devices()[6]);
   }
   works();
 }
 TEST(Failure, ShardsThatDisagree) {
+  auto gathers = [](D x) { return all_gather(stack({x, x, x}), "i", {.dim = rank() == 1 ? 1 : 0}); };
+  EXPECT_TRUE(throws<CollectiveMismatch>([&] { over(gathers)(v); }, {"shard 0 calls all_gather(\"i\")", "shard 1 calls all_gather(\"i\", dim 1)"}));
+  auto exchanges = [](D x) { return all_to_all(stack({x, x, x}), "i", 0, 0, {.tiled = rank() == 1}); };
+  EXPECT_TRUE(throws<CollectiveMismatch>([&] { over(exchanges)(v); }, {"all_to_all(\"i\", tiled)"}));
   EXPECT_TRUE(throws<CollectiveMismatch>([] { over([](D x) { return rank() == 0 ? psum(x, "i") : pmean(x, "i"); })(v); }, {"shard 0 calls psum(\"i\")", "calls pmean(\"i\")", "failure_test.cpp:"}));
   EXPECT_TRUE(throws<CollectiveMismatch>([] { over([](D x) { return rank() == 2 ? psum(stack({x, x}), "i")[0] : psum(x, "i"); })(v); }, {"float64(2)", "float64()"}));
   EXPECT_TRUE(throws<CollectiveMismatch>([] { over([](D x) { return rank() == 1 ? ppermute(x, "i", {{0, 1}}) : ppermute(x, "i", {{1, 0}}); })(v); }, {"ppermute"}));
@@ -142,6 +148,13 @@ TEST(Collectives, ManySmallOnes) {
     return x;
   });
   EXPECT_TRUE(close(f(v), D({3}, {2, 2, 2})));
+}
+TEST(Collectives, SumsAddInRankOrder) {
+  // Added in another order, these give 0 or 2.
+  const auto x = array<float>({1e8f, 1, -1e8f, 1});
+  auto f = [](Tensor<float> r) { return std::tuple(psum(r, "i"), psum_scatter(broadcast_to(r, {4}), "i"), psum(r, "i", {.groups = {{1, 0, 2, 3}}}), psum(broadcast_to(r, {40000}), "i")[39999]); };
+  auto [all, scattered, grouped, large] = over(f)(x);
+  for (auto& got : {all, scattered, grouped, large}) EXPECT_EQ(got.to_vector(), std::vector<float>(4, 1));
 }
 TEST(Collectives, LargeOnesAreSharedWork) {
   const Index n = 100001;

@@ -283,6 +283,31 @@ TEST(Empty, products_and_indices) {
   EXPECT_EQ(avg_pool2d(zeros({1, 4, 4, 0}), 2).shape(), (Shape{1, 2, 2, 0}));
 }
 
+TEST(Empty, softmax_and_logsumexp) {
+  const auto none = zeros<float>({2, 0});
+  EXPECT_EQ(softmax(none).shape(), (Shape{2, 0}));
+  EXPECT_EQ(log_softmax(none, 1).shape(), (Shape{2, 0}));
+  EXPECT_EQ(logsumexp(none, 1).to_vector(), std::vector<float>({-inf, -inf}));
+  EXPECT_EQ(logsumexp(none).item(), -inf);
+}
+TEST(Halves, means_do_not_overflow) {
+  const auto many = full<float16>({70000}, 1);
+  EXPECT_EQ(static_cast<float>(mean(many).item()), 1);
+  EXPECT_EQ(static_cast<float>(var(many).item()), 0);
+  EXPECT_EQ(static_cast<float>(var(cast<bfloat16>(arange<float>(1000))).item()), 83456);  // as jnp.var
+}
+TEST(Arange, is_exact_in_integers) {
+  const Index big = Index{1} << 60;
+  EXPECT_EQ(arange<std::int64_t>(big, big + 3).to_vector(), std::vector<std::int64_t>({big, big + 1, big + 2}));
+  EXPECT_EQ(arange<std::int8_t>(100, -100, -50).to_vector(), std::vector<std::int8_t>({100, 50, 0, -50}));
+  EXPECT_EQ(arange<std::uint8_t>(250, 255, 2).to_vector(), std::vector<std::uint8_t>({250, 252, 254}));
+  constexpr auto low = std::numeric_limits<std::int64_t>::min(), high = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(arange<std::int64_t>(low, high, high).to_vector(), std::vector<std::int64_t>({low, -1, high - 1}));
+}
+TEST(OneHot, more_classes_than_the_index_type_counts) {
+  EXPECT_EQ(one_hot<float>(array<std::uint8_t>({255}), 256).at({0, 255}), 1);
+  EXPECT_EQ(one_hot<float>(array<std::int8_t>({3, -1}), 200).shape(), (Shape{2, 200}));
+}
 TEST(OneHot, out_of_range_is_nothing) {
   EXPECT_TRUE(equal(one_hot<int>(ints({-1, 0, 3}), 3), array<int>({{0, 0, 0}, {1, 0, 0}, {0, 0, 0}})));
 }

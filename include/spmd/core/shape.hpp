@@ -107,16 +107,17 @@ class Shape : public detail::Dims {
  public:
   using Dims::Dims;
   template <std::same_as<Dims> D> Shape(const D& dims) : Dims(dims) {}
-  /// The number of elements.
+  /// The number of elements; ShapeError when 64 bits do not count them.
   Index size() const {
     Index n = 1;
-    for (auto d : *this) {
-      if (d == 0) return 0;  // this also keeps compilers from vectorising a loop of one or two
-      n *= d;
-    }
+    for (auto d : *this)
+      if (__builtin_mul_overflow(n, d, &n)) too_large();
     return n;
   }
   friend std::ostream& operator<<(std::ostream& out, const Shape& s) { return out << s.text(); }
+
+ private:
+  [[noreturn]] void too_large() const { fail<ShapeError>("Shape", {text(), " has more elements than 64 bits count"}); }
 };
 
 namespace detail {

@@ -18,6 +18,8 @@ using bfloat16 = Eigen::bfloat16;
 /// Floating element types, the 16-bit ones included.
 template <class T> inline constexpr bool is_floating = std::is_floating_point_v<T> || std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 template <class T> concept Floating = is_floating<T>;
+/// Eigen's 16-bit floats are made of other numbers explicitly only: their literals are float.
+template <class T> concept SixteenBits = Floating<T> && !std::is_floating_point_v<T>;
 /// What a tensor may be made of.
 template <class T> concept Element = Floating<T> || std::integral<T>;
 /// A number of type U that an operation on Tensor<T> takes as it is: nothing is lost but what T itself cannot hold.
@@ -75,7 +77,12 @@ template <class T> class Tensor {
     }
   }
   Tensor(const Shape& shape, std::span<const T> elements) : value_(detail::from_elements<T>(shape, elements.data(), static_cast<Index>(elements.size()))) {}
-  Tensor(const Shape& shape, std::initializer_list<T> elements) : value_(detail::from_elements<T>(shape, elements.begin(), static_cast<Index>(elements.size()))) {}
+  Tensor(const Shape& shape, std::initializer_list<T> elements)
+    requires(!SixteenBits<T>)
+      : value_(detail::from_elements<T>(shape, elements.begin(), static_cast<Index>(elements.size()))) {}
+  Tensor(const Shape& shape, std::initializer_list<float> elements)
+    requires SixteenBits<T>
+      : Tensor(shape, std::vector<T>(elements.begin(), elements.end())) {}
   /// A value whose element type is T.
   explicit Tensor(Any value) : value_(std::move(value)) {}
 

@@ -143,8 +143,8 @@ template <class Tree> Tree unflat(Tree like, const Anys& leaves, std::size_t ski
   return like;
 }
 
-/// f on every leaf; the containers around them follow the types that it returns. A struct keeps its type when its members do,
-/// and becomes a tuple where they do not.
+/// f on every leaf that is not static; the containers around them follow the types that it returns. A struct keeps its type when its
+/// members do, and becomes a tuple where they do not, unless f has a way of its own with it, f.whole(x).
 template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree& tree, const Trees&... trees) {
   using T = Tree;
   auto same_size = [&](std::size_t a, std::size_t b) {
@@ -179,6 +179,8 @@ template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree&
     std::conditional_t<is_a<T, std::map>, std::map<typename T::key_type, Mapped>, std::unordered_map<typename T::key_type, Mapped>> out;
     for (auto* key : sorted_keys(tree)) out.emplace(*key, map_leaves(f, at(tree, *key), at(trees, *key)...));
     return out;
+  } else if constexpr (requires { f.whole(tree); }) {
+    return f.whole(tree);
   } else if constexpr (!is_array_leaf<T> && Struct<T>) {
     using Fields = decltype(members(tree));
     auto at = [&](auto i) { return map_leaves(f, std::get<i>(members(tree)), std::get<i>(members(trees))...); };
@@ -192,8 +194,9 @@ template <class F, class Tree, class... Trees> auto map_leaves(F& f, const Tree&
         return out;
       }
     }(std::make_index_sequence<std::tuple_size_v<Fields>>{});
-  } else if constexpr (requires { f(tree, trees...); }) {
-    return f(tree, trees...);
+  } else if constexpr (is_array_leaf<T> || std::is_arithmetic_v<T>) {
+    if constexpr (requires { f(tree, trees...); }) return f(tree, trees...);
+    else return tree;
   } else {
     return tree;  // a static leaf
   }

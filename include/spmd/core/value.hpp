@@ -70,7 +70,9 @@ class Buffer final : public Value {
  public:
   /// Uninitialised host memory. Small elements live in the node itself.
   static detail::Ref<Buffer> make(const Shape& shape, const DType* dtype, Device device) {
-    const auto bytes = static_cast<std::size_t>(shape.size() * dtype->size);
+    const auto n = shape.size();
+    if (n > most_bytes / dtype->size) fail<DeviceError>("memory", {"a tensor of shape ", shape, " and type ", dtype->name, " is larger than any memory"});
+    const auto bytes = static_cast<std::size_t>(n * dtype->size);
     const bool inside = bytes <= largest_inside;
     auto* memory = detail::allocate(inside ? header() + bytes : sizeof(Buffer));
     void* data = static_cast<std::byte*>(memory) + header();
@@ -96,6 +98,7 @@ class Buffer final : public Value {
 
  private:
   static constexpr std::size_t largest_inside = 1024;
+  static constexpr Index most_bytes = Index{1} << 47;  // what an address counts
   static constexpr std::size_t header() { return (sizeof(Buffer) + 63) / 64 * 64; }
   Buffer(const Shape& s, const DType* t, Device d, void* data, std::size_t bytes, bool inside, detail::Ref<const Buffer> base)
       : Value(Kind::dense, s, t), device(d), data_(data), bytes_(bytes), inside_(inside), base_(std::move(base)) {}

@@ -154,7 +154,7 @@ struct IsNan : TruthValue {
 };
 struct IsFinite : TruthValue {
   static constexpr std::string_view name = "isfinite";
-  template <class C> static bool host(C a) { return a - a == C{0}; }
+  template <class C> static bool host(C a) { return std::integral<C> || a - a == C{0}; }
 };
 struct Select : SameType {
   static constexpr std::string_view name = "where";
@@ -214,8 +214,8 @@ template <class A, class B> requires Operands<A, B> auto operator>=(const A& a, 
 template <class A, class B> requires BoolOperands<A, B> auto operator&&(const A& a, const B& b) { return detail::binary_of<detail::And>(a, b); }
 template <class A, class B> requires BoolOperands<A, B> auto operator||(const A& a, const B& b) { return detail::binary_of<detail::Or>(a, b); }
 inline Tensor<bool> operator!(const Tensor<bool>& x) { return detail::unary<detail::Not>(x); }
-template <Floating T> Tensor<bool> isnan(const Tensor<T>& x) { return detail::unary<detail::IsNan>(x); }
-template <Floating T> Tensor<bool> isfinite(const Tensor<T>& x) { return detail::unary<detail::IsFinite>(x); }
+template <Element T> Tensor<bool> isnan(const Tensor<T>& x) { return detail::unary<detail::IsNan>(x); }
+template <Element T> Tensor<bool> isfinite(const Tensor<T>& x) { return detail::unary<detail::IsFinite>(x); }
 
 /// Converts the element type. To integers: toward zero, saturating, NaN to 0. To bool: whether it is not 0.
 template <class To, class T> Tensor<To> cast(const Tensor<T>& x) {
@@ -229,6 +229,8 @@ template <class A, class B> requires Operands<A, B> auto where(const Tensor<bool
   const auto shape = detail::broadcast_shapes("where", detail::broadcast_shapes("where", c.shape(), x.shape()), y.shape());
   return detail::map_elements<detail::Select, T>(shape, c, x, y);
 }
+/// A choice between two numbers of one type.
+template <Element T> Tensor<T> where(const Tensor<bool>& c, T a, T b) { return where(c, Tensor<T>(a), Tensor<T>(b)); }
 /// x, not below lo and not above hi.
 template <Number T, class L, class H>
   requires Operands<Tensor<T>, L> && Operands<Tensor<T>, H>

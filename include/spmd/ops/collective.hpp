@@ -64,6 +64,13 @@ struct Averageable {
     else return cast<float>(x);
   }
 };
+/// The tree with f of the numbers that stand alone or in tuples; those inside a struct are static.
+template <class Tree, class F> auto map_numbers(const Tree& tree, const F& f) {
+  if constexpr (std::is_arithmetic_v<Tree>) return f(tree);
+  else if constexpr (is_a<Tree, std::tuple>) return std::apply([&](auto&... x) { return std::tuple<decltype(map_numbers(x, f))...>(map_numbers(x, f)...); }, tree);
+  else if constexpr (is_a<Tree, std::pair>) return std::pair(map_numbers(tree.first, f), map_numbers(tree.second, f));
+  else return tree;
+}
 template <class Tree> Tree with_leaves(Tree tree, const Anys& leaves) { return unflat(std::move(tree), leaves); }
 
 /// How many members add up here, as a number where that is the same for all.
@@ -104,15 +111,18 @@ template <class Tree> auto gathered(std::string_view op, const Tree& tree, const
 }  // namespace detail
 
 /// The sum over an axis, or over its groups (which may differ in size); the same bits on every shard. bool gives int32; of a number
-/// it is the number times the members. Its gradient is the psum of the cotangents.
+/// it is the number times the members, in a tuple as alone. Its gradient is the psum of the cotangents.
 template <class Tree> auto psum(const Tree& x, const AxisNames& axis, const GroupOptions& options = {}, detail::Source source = detail::Source::current()) {
   const detail::Scope scope("psum", axis, options.groups, false, source);
+  auto times_members = [&]<class T>(T number) {
+    using N = std::conditional_t<std::is_same_v<T, bool>, int, T>;
+    return static_cast<N>(static_cast<N>(number) * static_cast<N>(detail::members_here(scope)));
+  };
   if constexpr (std::is_arithmetic_v<Tree>) {
-    using N = std::conditional_t<std::is_same_v<Tree, bool>, int, Tree>;
-    return static_cast<N>(static_cast<N>(x) * static_cast<N>(detail::members_here(scope)));
+    return times_members(x);
   } else {
     detail::Countable countable;
-    auto tree = detail::map_leaves(countable, x);
+    auto tree = detail::map_leaves(countable, detail::map_numbers(x, times_members));
     auto leaves = detail::leaves_of<true>(tree);
     if (leaves.values.empty()) return tree;
     return detail::with_leaves(std::move(tree), detail::sum_leaves(scope, std::move(leaves.values), leaves.maths));
@@ -193,7 +203,7 @@ template <class Tree> auto pargmin(const Tree& x, const AxisNames& axis, detail:
 
 /// The values of all members (of groups of equal size) along a new axis at `dim`, or, tiled, behind each other along dim.
 template <class Tree> Tree all_gather(const Tree& x, const AxisNames& axis, const GatherOptions& options = {}, detail::Source source = detail::Source::current()) {
-  const detail::Scope scope("all_gather", axis, options.groups, true, source);
+  const detail::Scope scope("all_gather", axis, options.groups, true, {source, options.dim, 0, options.tiled});
   auto leaves = detail::leaves_of<false>(x);
   if (leaves.values.empty() || axis.size() == 0) return x;
   detail::List<Index> dims;
@@ -204,7 +214,7 @@ template <class Tree> Tree all_gather(const Tree& x, const AxisNames& axis, cons
 }
 /// The sum, of which the k-th member keeps row k of `dim` (whose size is the number of members), or, tiled, the k-th block.
 template <class Tree> auto psum_scatter(const Tree& x, const AxisNames& axis, const GatherOptions& options = {}, detail::Source source = detail::Source::current()) {
-  const detail::Scope scope("psum_scatter", axis, options.groups, true, source);
+  const detail::Scope scope("psum_scatter", axis, options.groups, true, {source, options.dim, 0, options.tiled});
   detail::Countable countable;
   auto tree = detail::map_leaves(countable, x);
   auto leaves = detail::leaves_of<true>(tree);
@@ -214,7 +224,7 @@ template <class Tree> auto psum_scatter(const Tree& x, const AxisNames& axis, co
 }
 namespace detail {
 template <class Tree> Tree exchanged(std::string_view op, const Tree& x, const AxisNames& axis, Index split_dim, Index concat_dim, const AllToAllOptions& options, const Source& source) {
-  const Scope scope(op, axis, options.groups, true, source);
+  const Scope scope(op, axis, options.groups, true, {source, split_dim, concat_dim, options.tiled});
   auto leaves = leaves_of<false>(x);
   if (leaves.values.empty() || axis.size() == 0) return x;
   List<Index> dims;
@@ -273,10 +283,10 @@ template <class Tree> Tree ppermute(const Tree& x, const AxisNames& axis, const 
 /// Shard i's value goes to i + offset; zeros where none comes, or, with wrap, round the ring.
 template <class Tree> Tree pshift(const Tree& x, const AxisNames& axis, Index offset, const ShiftOptions& options = {}, detail::Source source = detail::Source::current()) {
   const detail::Scope scope("pshift", axis, {}, false, source);
-  const Index n = scope.size;
+  const Index n = scope.size, by = options.wrap ? offset % n : std::clamp(offset, -n, n);
   detail::List<Index> sources;
   for (Index d = 0; d < n; ++d) {
-    const Index from = options.wrap ? (((d - offset % n) % n) + n) % n : d - offset;
+    const Index from = options.wrap ? (d - by + n) % n : d - by;
     sources.push_back(from >= 0 && from < n ? from : detail::Route::nobody);
   }
   return detail::routed(scope, x, std::move(sources));

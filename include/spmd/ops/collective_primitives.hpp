@@ -10,6 +10,20 @@ namespace spmd::detail {
 
 /// Where a collective was called: travels with it, for messages.
 using Source = std::source_location;
+/// A call as its author wrote it: where, and with which dims and tiling. These change nothing in the meeting, but shards that give
+/// different ones have made different calls.
+struct Site {
+  Site(const Source& s, Index d = 0, Index c = 0, bool t = false) : source(s), dim(d), concat_dim(c), tiled(t) {}
+  Source source;
+  Index dim, concat_dim;
+  bool tiled;
+  bool same(const Site& o) const { return dim == o.dim && concat_dim == o.concat_dim && tiled == o.tiled; }
+  std::string options() const { return concat({dim ? concat({", dim ", dim}) : "", concat_dim ? concat({", concat dim ", concat_dim}) : "", tiled ? ", tiled" : ""}); }
+  std::string text() const {
+    std::string file = source.file_name();
+    return concat({file.substr(file.find_last_of('/') + 1), ":", static_cast<Index>(source.line())});
+  }
+};
 
 /// The sums of one element type, for leaves whose type the core does not know.
 struct LeafMath {
@@ -28,18 +42,16 @@ using Maths = List<const LeafMath*>;
 
 class Collective : public Primitive {
  public:
-  Collective(std::string_view n, Name a, Ref<const Grouping> g, Maths m, const Source& s) : groups(std::move(g)), name_(n), axis_(a), maths_(std::move(m)), source_(s) {}
+  Collective(std::string_view n, Name a, Ref<const Grouping> g, Maths m, const Site& s) : groups(std::move(g)), name_(n), axis_(a), maths_(std::move(m)), site_(s) {}
   std::string_view name() const final { return name_; }
   Name axis() const final { return axis_; }
   bool meets() const final { return true; }
   bool same(const Primitive& other) const override {
     auto* o = dynamic_cast<const Collective*>(&other);
-    return o && o->axis_ == axis_ && !o->groups == !groups && (!groups || *o->groups == *groups);
+    return o && o->axis_ == axis_ && o->site_.same(site_) && !o->groups == !groups && (!groups || *o->groups == *groups);
   }
   std::string describe() const override {
-    std::string file = source_.file_name();
-    file = file.substr(file.find_last_of('/') + 1);
-    return concat({name_, "(\"", *axis_, "\"", groups ? ", groups " + groups->text() : "", ") at ", file, ":", static_cast<Index>(source_.line())});
+    return concat({name_, "(\"", *axis_, "\"", site_.options(), groups ? ", groups " + groups->text() : "", ") at ", site_});
   }
   Anys impl(const Anys& args) const final {
     auto& axis = find_axis(name_, axis_);
@@ -73,7 +85,7 @@ class Collective : public Primitive {
   virtual bool takes_rows() const { return false; }  // the leading axis of an operand has one row per member
   virtual bool makes_rows() const { return false; }  // that of a result
 
-  const Source& source() const { return source_; }
+  const Site& site() const { return site_; }
   const Maths& maths() const { return maths_; }
   List<Index> members(const Axis& axis, Index of) const {
     if (groups) return groups->members(groups->of(of));
@@ -98,7 +110,7 @@ class Collective : public Primitive {
   const std::string_view name_;
   const Name axis_;
   const Maths maths_;
-  const Source source_;
+  const Site site_;
 };
 
 /// The sum over the members, the same on each of them.
@@ -140,7 +152,7 @@ class AllGather final : public Collective {
 class ReduceScatter final : public Collective {
  public:
   using Collective::Collective;
-  Anys vjp(const Anys& cts, const Anys&, const Anys&, Needed) const override { return interpret(make<const AllGather>("all_gather", axis(), groups, maths(), source()), cts); }
+  Anys vjp(const Anys& cts, const Anys&, const Anys&, Needed) const override { return interpret(make<const AllGather>("all_gather", axis(), groups, maths(), site()), cts); }
 
  protected:
   bool takes_rows() const override { return true; }
@@ -165,7 +177,7 @@ inline Anys AllGather::vjp(const Anys& cts, const Anys&, const Anys&, Needed) co
       floats.push_back(cts[k]);
       with_math.push_back(maths()[k]);
     }
-  auto sums = interpret(make<const ReduceScatter>("psum_scatter", axis(), groups, std::move(with_math), source()), floats);
+  auto sums = interpret(make<const ReduceScatter>("psum_scatter", axis(), groups, std::move(with_math), site()), floats);
   Anys out(cts.size());
   for (std::size_t k = 0, next = 0; k < cts.size(); ++k)
     if (maths()[k]) out[k] = std::move(sums[next++]);
@@ -199,7 +211,7 @@ class AllToAll final : public Collective {
 class Route final : public Collective {
  public:
   static constexpr Index nobody = -1;
-  Route(std::string_view n, Name a, List<Index> sources, Maths m, const Source& s) : Collective(n, a, {}, std::move(m), s), sources_(std::move(sources)) {}
+  Route(std::string_view n, Name a, List<Index> sources, Maths m, const Site& s) : Collective(n, a, {}, std::move(m), s), sources_(std::move(sources)) {}
   bool same(const Primitive& other) const override {
     auto* o = dynamic_cast<const Route*>(&other);
     return o && Collective::same(other) && o->sources_ == sources_;
@@ -215,7 +227,7 @@ class Route final : public Collective {
       single &= to == nobody;
       to = static_cast<Index>(d);
     }
-    if (single) return interpret(make<const Route>(name(), axis(), std::move(back), maths(), source()), cts);
+    if (single) return interpret(make<const Route>(name(), axis(), std::move(back), maths(), site()), cts);
     Anys floats;
     Maths with_math;
     for (std::size_t k = 0; k < cts.size(); ++k)
@@ -226,8 +238,8 @@ class Route final : public Collective {
     // Broadcast from one source to all: the sum, on the source alone.
     for (auto s : sources_)
       if (s != nobody) once[static_cast<std::size_t>(s)] = s;
-    auto sums = interpret(make<const AllReduce>("psum", axis(), nullptr, with_math, source()), floats);
-    sums = interpret(make<const Route>(name(), axis(), std::move(once), std::move(with_math), source()), sums);
+    auto sums = interpret(make<const AllReduce>("psum", axis(), nullptr, with_math, site()), floats);
+    sums = interpret(make<const Route>(name(), axis(), std::move(once), std::move(with_math), site()), sums);
     Anys out(cts.size());
     for (std::size_t k = 0, next = 0; k < cts.size(); ++k)
       if (maths()[k]) out[k] = std::move(sums[next++]);

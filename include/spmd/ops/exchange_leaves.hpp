@@ -7,7 +7,7 @@ namespace spmd::detail {
 
 /// A collective's axis: its names, size and groups, checked.
 struct Scope {
-  Scope(std::string_view op, const AxisNames& n, const Groups& g, bool equal_groups, const Source& s) : name(op), names(n), source(s) {
+  Scope(std::string_view op, const AxisNames& n, const Groups& g, bool equal_groups, const Site& s) : name(op), names(n), site(s) {
     check_names(op, names);
     for (auto* axis : names) size *= find_axis(op, axis).size;
     if (!g.empty()) groups = make<const Grouping>(op, g, size, equal_groups);
@@ -22,7 +22,7 @@ struct Scope {
   const AxisNames& names;
   Index size = 1;
   Ref<const Grouping> groups;
-  Source source;
+  Site site;
 };
 
 /// The leaves of a tree, with the arithmetic of their types.
@@ -47,7 +47,7 @@ template <bool Integers, class Tree> Leaves leaves_of(const Tree& tree) {
   return out;
 }
 template <class P> Anys over(const Scope& scope, Name axis, const Ref<const Grouping>& groups, const Anys& values, const Maths& maths) {
-  return interpret(make<const P>(scope.name, axis, groups, maths, scope.source), values);
+  return interpret(make<const P>(scope.name, axis, groups, maths, scope.site), values);
 }
 
 /// Every leaf with a new leading axis of all members, whatever the groups: over several names, one axis after the other.
@@ -152,7 +152,7 @@ inline Anys exchange_rows(const Scope& scope, Anys values, const Maths& maths) {
 }
 /// Member d gets the value of sources[d], or zeros.
 inline Anys route_leaves(const Scope& scope, Anys values, const Maths& maths, List<Index> sources) {
-  if (scope.single()) return interpret(make<const Route>(scope.name, scope.names[0], std::move(sources), maths, scope.source), values);
+  if (scope.single()) return interpret(make<const Route>(scope.name, scope.names[0], std::move(sources), maths, scope.site), values);
   values = gather_all(scope, std::move(values), maths);
   std::replace(sources.begin(), sources.end(), Route::nobody, scope.size);
   for (auto& x : values) {
@@ -176,7 +176,7 @@ inline Any rows_to_dim(const Any& x, Index dim, bool joined) {
 inline Any dim_to_rows(std::string_view op, const Any& x, Index dim, Index g, bool blocks) {
   const auto n = x->shape[dim];
   if (!blocks) {
-    if (n != g) fail<ShapeError>(op, {"axis ", dim, " of ", x->shape, " has size ", n, ", it must be that of the axis or group, ", g, " (or set tiled)"});
+    if (n != g) fail<ShapeError>(op, {"axis ", dim, " of ", x->shape, " has size ", n, ", it must be that of the axis or group, ", g, op == "pswapaxes" ? "" : " (or set tiled)"});
     return moveaxis(x, dim, 0);
   }
   if (n % g != 0) fail<ShapeError>(op, {"axis ", dim, " of ", x->shape, " has size ", n, ", which does not divide by the size of the axis or group, ", g});

@@ -59,12 +59,13 @@ inline Any offset_rows(std::string_view op, const Any& rows, Index n, Index axis
 /// Slices of x along an axis, by an array of row numbers whose axes take the place of the axis.
 class Take final : public Primitive {
  public:
-  explicit Take(Index axis) : axis_(axis) {}
+  /// So many axes in front are lanes of maps: a message does not count them.
+  explicit Take(Index axis, Index lanes) : axis_(axis), lanes_(lanes) {}
   std::string_view name() const override { return "take"; }
   Anys impl(const Anys& args) const override {
     auto& x = args[0]->dense(name());
     const auto& s = x.shape;
-    const auto rows = checked_rows(name(), args[1]->dense(name()), s[axis_], axis_);
+    const auto rows = checked_rows(name(), args[1]->dense(name()), s[axis_], axis_ - lanes_);
     auto out = Buffer::make(replaced(s, axis_, args[1]->shape), x.dtype, x.device);
     host::take(out->fill(), x.data(), rows.data(), static_cast<Index>(rows.size()), extent(s, 0, axis_), s[axis_], extent(s, axis_ + 1, s.rank()), x.dtype->size);
     return one<Any>(Any(out));
@@ -77,21 +78,21 @@ class Take final : public Primitive {
   inline Batch batch(const Axis& axis, const Batch& args) const override;
 
  private:
-  const Index axis_;
+  const Index axis_, lanes_;
 };
 /// Rows are an integer tensor of 64 bits.
-inline Any take(const Any& x, const Any& rows, Index axis) {
+inline Any take(const Any& x, const Any& rows, Index axis, Index lanes = 0) {
   Anys args;
   args.push_back(x);
   args.push_back(rows);
-  return std::move(interpret(make<const Take>(axis), args)[0]);
+  return std::move(interpret(make<const Take>(axis, lanes), args)[0]);
 }
 inline Any take(const Any& x, const List<Index>& rows, Index axis) { return take(x, index_tensor(rows).any(), axis); }
 
 inline Batch Take::batch(const Axis&, const Batch& args) const {
   auto &x = args[0], &rows = args[1];
-  if (!rows.mapped) return one<Batched>(Batched{take(x.value, rows.value, axis_ + 1), true});
-  if (!x.mapped) return one<Batched>(Batched{moveaxis(take(x.value, rows.value, axis_), axis_, 0), true});
+  if (!rows.mapped) return one<Batched>(Batched{take(x.value, rows.value, axis_ + 1, lanes_ + 1), true});
+  if (!x.mapped) return one<Batched>(Batched{moveaxis(take(x.value, rows.value, axis_, lanes_), axis_, 0), true});
   // Lanes and rows become one axis; the axes before it move behind, and back.
   const Index lanes = x.value->shape[0], n = x.value->shape[axis_ + 1];
   const auto front = moveaxis(x.value, axis_ + 1, 1);
@@ -181,11 +182,14 @@ template <class T, class I> Tensor<T> scatter_add(const Tensor<T>& x, const Tens
 }
 /// One where the last, new axis of size n equals the index, zero elsewhere (everywhere, for an index out of range).
 template <class T = float, class I> Tensor<T> one_hot(const Tensor<I>& indices, Index n) {
-  if (n < 0) fail<ShapeError>("one_hot", {"the number of classes is ", n});
+  if (n < 0 || n > std::numeric_limits<std::int32_t>::max()) fail<ShapeError>("one_hot", {"the number of classes is ", n});
   Shape shape = indices.shape();
   shape.push_back(1);
-  return cast<T>(Tensor<I>(detail::reshape(indices.any(), shape)) == arange<I>(static_cast<I>(n)));
+  static_assert(std::integral<I> && !std::same_as<I, bool>, "spmd: indices must be integers");
+  using C = std::conditional_t<(sizeof(I) < 4 || std::same_as<I, std::int32_t>), std::int32_t, std::int64_t>;  // a small I need not hold n
+  return cast<T>(Tensor<C>(detail::reshape(cast<C>(indices).any(), shape)) == arange<C>(static_cast<C>(n)));
 }
+template <class T = float, std::integral I> Tensor<T> one_hot(I index, Index n) { return one_hot<T>(Tensor<I>(index), n); }
 /// x along an axis at indices of the same rank: out[i][j] = x[indices[i][j]][j] for axis 0. Other axes have equal sizes.
 template <class T, class I> Tensor<T> take_along_axis(const Tensor<T>& x, const Tensor<I>& indices, Index asked) {
   const auto axis = detail::checked_axis("take_along_axis", asked, x.rank());

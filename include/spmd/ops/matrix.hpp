@@ -88,6 +88,7 @@ template <class T> Tensor<T> triu(const Tensor<T>& x, Index k = 0) {
 template <class T> Tensor<T> diag(const Tensor<T>& x, Index k = 0) {
   if (x.rank() != 1 && x.rank() != 2) fail<ShapeError>("diag", {"needs a vector or a matrix, its shape is ", x.shape()});
   if (x.rank() == 2) return Tensor<T>(detail::diagonal(x.any(), k));
+  if (const Index most = Index{1} << 40; k > most || k < -most) fail<ShapeError>("diag", {"diagonal ", k, " needs a matrix that no memory holds"});
   const Index n = x.size() + (k < 0 ? -k : k);
   return Tensor<T>(detail::diagonal_matrix(x.any(), n, n, k));
 }

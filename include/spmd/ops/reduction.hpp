@@ -165,9 +165,11 @@ template <class T> Tensor<bool> any(const Tensor<T>& x, const Axes& axes, bool k
 template <class T> Tensor<bool> any(const Tensor<T>& x) { return any(x, detail::all_axes(x.rank())); }
 template <class T> Tensor<bool> all(const Tensor<T>& x, const Axes& axes, bool keepdims = false) { return detail::reduce<host::AllOf, bool>(cast<bool>(x), axes, keepdims); }
 template <class T> Tensor<bool> all(const Tensor<T>& x) { return all(x, detail::all_axes(x.rank())); }
-/// The mean; of integers and bool a float. Of nothing: NaN.
+/// The mean; of integers and bool a float. Of nothing: NaN. The sum of 16-bit floats, which they may not hold, is an f32.
 template <class T> auto mean(const Tensor<T>& x, const Axes& axes, bool keepdims = false) {
-  if constexpr (Floating<T>) {
+  if constexpr (SixteenBits<T>) {
+    return cast<T>(mean(cast<float>(x), axes, keepdims));
+  } else if constexpr (Floating<T>) {
     Index n = 1;
     for (auto a : detail::checked_axes("mean", axes, x.rank())) n *= x.shape()[a];
     return sum(x, axes, keepdims) / static_cast<double>(n);

@@ -7,12 +7,12 @@ namespace spmd {
 /// The same elements in row-major order, of another shape; one size may be -1. ShapeError when the sizes do not agree.
 template <class T> Tensor<T> reshape(const Tensor<T>& x, const Shape& asked) {
   Shape shape = asked;
-  Index unknown = -1, known = 1;
+  Index unknown = -1;
   for (Index d = 0; d < shape.rank(); ++d) {
-    if (shape[d] == -1 && unknown < 0) unknown = d;
-    else if (shape[d] < 0) fail<ShapeError>("reshape", {shape, " has ", shape[d] == -1 ? "more than one -1" : "a negative size"});
-    else known *= shape[d];
+    if (shape[d] == -1 && unknown < 0) shape[unknown = d] = 1;
+    else if (shape[d] < 0) fail<ShapeError>("reshape", {asked, " has ", shape[d] == -1 ? "more than one -1" : "a negative size"});
   }
+  const Index known = shape.size();
   if (unknown >= 0 && known > 0) shape[unknown] = x.size() / known;
   if (unknown >= 0 && known == 0) shape[unknown] = 0;
   if (shape.size() != x.size()) fail<ShapeError>("reshape", {"cannot make ", asked, " of ", x.shape(), ": ", x.size(), " elements"});
@@ -71,6 +71,8 @@ template <class T> Tensor<T> squeeze(const Tensor<T>& x) {
 }
 /// x stretched to a shape by NumPy's rules.
 template <class T> Tensor<T> broadcast_to(const Tensor<T>& x, const Shape& shape) {
+  for (auto d : shape)
+    if (d < 0) fail<ShapeError>("broadcast_to", {"a size is negative in ", shape});
   if (detail::broadcast_shapes("broadcast_to", x.shape(), shape) != shape) fail<ShapeError>("broadcast_to", {"cannot stretch ", x.shape(), " to ", shape});
   return Tensor<T>(detail::broadcast(x.any(), shape));
 }
@@ -141,6 +143,7 @@ Tensor<T> pad(const Tensor<T>& x, const Axes& low, const Axes& high, U value = U
   if (low.rank() != x.rank() || high.rank() != x.rank()) fail<ShapeError>("pad", {"needs a low and a high padding for each axis of ", x.shape(), ", got ", low, " and ", high});
   for (Index d = 0; d < x.rank(); ++d)
     if (low[d] < 0 || high[d] < 0) fail<ShapeError>("pad", {"the padding of axis ", d, " is negative: use slice"});
+    else if (Index most = Index{1} << 60; low[d] > most || high[d] > most) fail<ShapeError>("pad", {"the padding of axis ", d, " is ", std::max(low[d], high[d])});
   auto out = Tensor<T>(detail::pad(x.any(), low, high));
   if (static_cast<T>(value) == static_cast<T>(0)) return out;
   const Tensor<bool> inside(detail::pad(full<bool>(x.shape(), true).any(), low, high));
@@ -167,7 +170,7 @@ template <class T> Tensor<T> tile(const Tensor<T>& x, const Axes& repeats) {
     apart.push_back(shape[d]);
     stretched.push_back(counts[d]);
     stretched.push_back(shape[d]);
-    joined.push_back(counts[d] * shape[d]);
+    joined.push_back(Shape{counts[d], shape[d]}.size());
   }
   return Tensor<T>(detail::reshape(detail::broadcast(detail::reshape(x.any(), apart), stretched), joined));
 }

@@ -40,6 +40,7 @@ namespace detail {
 inline host::Window window_along(std::string_view op, std::string_view axis, Index size, Index window, Index stride, const Padding& padding, Index by) {
   if (window < 1) fail<ShapeError>(op, {"the window has ", axis, " ", window});
   if (stride < 1) fail<ShapeError>(op, {"the stride along the ", axis, " is ", stride, ": it must be 1 or more"});
+  if (const auto largest = std::max({window, stride, by}); largest > Index{1} << 40) fail<ShapeError>(op, {"the window, stride or padding along the ", axis, " is ", largest});
   if (padding.is_same()) {
     const Index count = (size + stride - 1) / stride, total = std::max<Index>(0, (count - 1) * stride + window - size);
     return {size, window, stride, total / 2, total - total / 2};

@@ -72,6 +72,16 @@ struct Cut {
 /// What differs between the two maps when a spec is only a number or missing.
 enum class MapKind { vmap, pmap };
 
+/// "argument 1[0].." for messages; results are "result[..]".
+inline std::string leaf_name(std::string_view root, const Path& path) {
+  const auto text = path.text();  // [i]...: the first index is that of the argument
+  if (root == "argument" && !text.empty()) {
+    const auto close = text.find(']');
+    return concat({"argument ", text.substr(1, close - 1), text.substr(close + 1)});
+  }
+  return concat({root, text});
+}
+
 /// Walks a tree together with its spec: calls f(leaf, spec or null, path). A list must follow the members one by one.
 template <class Tree, class F> void walk_with_spec(std::string_view op, std::string_view what, Tree& tree, const AxisSpec* spec, F&& f, const Path& path) {
   using T = std::remove_const_t<Tree>;
@@ -79,8 +89,9 @@ template <class Tree, class F> void walk_with_spec(std::string_view op, std::str
     walk(tree, [&](auto& leaf, const Path& p) { f(leaf, spec, p); }, path);
     return;
   }
+  auto name = [&] { return leaf_name(what == "in_axes" ? "argument" : what == "out_axes" ? "result" : "tree", path); };
   auto expect = [&](std::size_t n) {
-    if (spec->members.size() != n) fail<TypeError>(op, {what, " lists ", spec->members.size(), " specs for ", path, ", which has ", n, " members"});
+    if (spec->members.size() != n) fail<TypeError>(op, {what, " lists ", spec->members.size(), " specs for ", name(), ", which has ", n, " members"});
   };
   if constexpr (TupleLike<T> || (!is_tensor<T> && Struct<T>)) {
     auto fields = [&](auto&... x) {
@@ -107,18 +118,8 @@ template <class Tree, class F> void walk_with_spec(std::string_view op, std::str
   } else if constexpr (OptionalLike<T>) {
     if (tree) walk_with_spec(op, what, *tree, spec, f, path);
   } else {
-    fail<TypeError>(op, {what, " has a list of specs for ", path, ", which is a single value"});
+    fail<TypeError>(op, {what, " has a list of specs for ", name(), ", which is a single value"});
   }
-}
-
-/// "argument 1[0].." for messages; results are "result[..]".
-inline std::string leaf_name(std::string_view root, const Path& path) {
-  const auto text = path.text();  // [i]...: the first index is that of the argument
-  if (root == "argument" && !text.empty()) {
-    const auto close = text.find(']');
-    return concat({"argument ", text.substr(1, close - 1), text.substr(close + 1)});
-  }
-  return concat({root, text});
 }
 
 /// The cut that a spec means for one leaf of an argument or a result of this rank.
@@ -187,9 +188,9 @@ struct ArgumentLeaf {
 /// All that a map must know of its arguments. Filled by the typed door, checked here, once for all types.
 class ArgumentList {
  public:
-  template <class... Args> ArgumentList(std::string_view op, MapKind map, const MapOptions& options, const std::tuple<const Args&...>& args) : op_(op), map_(map), options_(options) {
+  template <class... Refs> ArgumentList(std::string_view op, MapKind map, const MapOptions& options, const std::tuple<Refs...>& args) : op_(op), map_(map), options_(options) {
     auto& in = options.in_axes;
-    constexpr auto count = sizeof...(Args);
+    constexpr auto count = sizeof...(Refs);
     if (in.is_list() && in.size() != count) fail<TypeError>(op, {"in_axes lists ", in.size(), " specs, the call has ", count, count == 1 ? " argument" : " arguments"});
     std::apply([&](auto&... arg) { [[maybe_unused]] std::size_t i = 0; (add(arg, i++), ...); }, args);
     name_of_ = [&args](std::size_t wanted) {

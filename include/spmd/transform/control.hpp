@@ -106,6 +106,33 @@ template <class Carry> void check_carry(std::string_view op, const Carry& before
     if (a[k]->shape != b[k]->shape) fail<ShapeError>(op, {"leaf ", k, " of the carry had shape ", a[k]->shape, ", the body returned ", b[k]->shape});
 }
 
+/// The plain numbers of a carry, which all lanes share.
+template <class Carry> List<double> numbers_of(const Carry& carry) {
+  List<double> numbers;
+  walk(carry, [&]<class L>(const L& leaf, const Path&) {
+    if constexpr (std::is_arithmetic_v<L>) numbers.push_back(static_cast<double>(leaf));
+  });
+  return numbers;
+}
+
+/// f(args...) on the lanes where pred holds, g(args...) on the others; both return an Out.
+template <class Out, class F, class G, class... Args> Out on_lanes_of(const Tensor<bool>& pred, const F& f, const G& g, const Args&... args) {
+  std::optional<Out> tree;
+  auto program = program_of([&](Index place, const Anys& leaves) {
+    std::tuple<std::decay_t<const Args&>...> in(args...);
+    auto* next = leaves.data();
+    refill(in, next);
+    tree.emplace(place % 2 ? Out(std::apply(f, in)) : Out(std::apply(g, in)));
+    return flat(*tree);
+  });
+  Anys leaves;
+  (flatten(args, leaves), ...);
+  const auto outs = interpret(make<const Cond>(make<Run>(), std::move(program), pred.any()), leaves);
+  auto* next = outs.data();
+  refill(*tree, next);
+  return std::move(*tree);
+}
+
 }  // namespace detail
 
 /// f(args...) where pred holds, else g(args...); both return the same type. pred is a bool or a Tensor<bool> of rank 0. Where a vmap
@@ -114,25 +141,15 @@ template <class F, class G, class... Args> auto cond(const Tensor<bool>& pred, c
   using Out = decltype(detail::lift(f(args...)));
   static_assert(std::is_convertible_v<decltype(detail::lift(g(args...))), Out>, "spmd::cond: both branches must return the same type");
   detail::check_predicate("cond", pred);
-  if (detail::is_readable(pred)) return pred.item() ? Out(detail::lift(f(args...))) : Out(detail::lift(g(args...)));
-  std::optional<Out> tree;
-  auto program = detail::program_of([&](Index place, const Anys& leaves) {
-    std::tuple<Args...> in(args...);
-    auto* next = leaves.data();
-    detail::refill(in, next);
-    tree.emplace(place % 2 ? Out(detail::lift(std::apply(f, in))) : Out(detail::lift(std::apply(g, in))));
-    return detail::flat(*tree);
-  });
-  Anys leaves;
-  (detail::flatten(args, leaves), ...);
-  const auto outs = interpret(detail::make<const detail::Cond>(detail::make<detail::Run>(), std::move(program), pred.any()), leaves);
-  auto* next = outs.data();
-  detail::refill(*tree, next);
-  return std::move(*tree);
+  auto yes = [&f](const auto&... xs) { return Out(detail::lift(f(xs...))); };
+  auto no = [&g](const auto&... xs) { return Out(detail::lift(g(xs...))); };
+  if (detail::is_readable(pred)) return pred.item() ? yes(args...) : no(args...);
+  return detail::on_lanes_of<Out>(pred, yes, no, args...);
 }
 
 /// carry = body(carry) while test(carry), a bool or a Tensor<bool> of rank 0. Under vmap each lane makes its own number of steps:
-/// the body runs on the lanes that go on. Differentiable. ShapeError when the body changes a shape.
+/// the body runs on the lanes that go on. Differentiable. ShapeError when the body changes a shape; TypeError when it changes a plain
+/// number that the lanes share.
 template <class Test, class Body, class Carry> Carry while_loop(const Test& test, const Body& body, const Carry& init) {
   Carry carry = init;
   auto step = [&](const Carry& c) {
@@ -150,7 +167,14 @@ template <class Test, class Body, class Carry> Carry while_loop(const Test& test
     }
     const auto anybody = detail::any_lane(go);
     if (detail::is_readable(anybody) && !anybody.item()) return carry;
-    carry = cond(go, step, [](const Carry& c) { return c; }, carry);
+    auto step_some = [&](const Carry& c) {
+      Carry next = step(c);
+      const auto before = detail::numbers_of(c), after = detail::numbers_of(next);
+      for (std::size_t k = 0; k < before.size(); ++k)
+        if (before[k] != after[k]) fail<TypeError>("while_loop", {"the body changes a plain number of the carry, and lanes make different numbers of steps: make it a Tensor"});
+      return next;
+    };
+    carry = detail::on_lanes_of<Carry>(go, step_some, [](const Carry& c) { return c; }, carry);
   }
 }
 /// body(i, carry) for i from lo up to, not including, hi.

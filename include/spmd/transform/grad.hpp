@@ -35,6 +35,28 @@ template <class Tree> Tree cotangents(Tree like, const Anys& cts, std::size_t& n
   return like;
 }
 
+/// A floating number that is differentiated becomes a tensor of rank 0, of its own type or, where f takes no such tensor, of float.
+template <bool Picked, bool Narrow, class X> using NumberAsTensor = std::conditional_t<Picked && std::is_floating_point_v<X>, Tensor<std::conditional_t<Narrow, float, X>>, X>;
+template <class To, class X> decltype(auto) converted(const X& x) {
+  if constexpr (std::is_same_v<To, X>) return (x);
+  else return To(x);
+}
+/// go(args...) with the numbers among those arguments that Picked(position) names as such tensors, if f takes them.
+template <class Picked, class F, class Go, class... Args> auto with_tensors(const F&, const Go& go, const Args&... args) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    if constexpr (!((Picked{}(I) && std::is_floating_point_v<Args>) || ...)) return go(args...);
+    else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), false, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), false, Args>>(args)...);
+    else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), true, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), true, Args>>(args)...);
+    else return go(args...);
+  }(std::index_sequence_for<Args...>{});
+}
+template <std::size_t... Positions> struct AnyOfThem {
+  constexpr bool operator()(std::size_t i) const { return ((i == Positions) || ...); }
+};
+struct AllOfThem {
+  constexpr bool operator()(std::size_t) const { return true; }
+};
+
 template <class Out> concept ValueAndAux = is_a<Out, std::pair> && requires { typename Out::second_type; } && is_tensor<typename Out::first_type>;
 
 template <class Out> void check_loss(const Out& loss) {
@@ -81,15 +103,16 @@ template <class... Gs> auto unwrap(std::tuple<Gs...> gradients) {
   else return gradients;
 }
 template <std::size_t... Positions, class F, class... Args> auto positions_or_first(const F& f, const Args&... args) {
-  if constexpr (sizeof...(Positions) == 0) return differentiate<0>(f, args...);
-  else return differentiate<Positions...>(f, args...);
+  if constexpr (sizeof...(Positions) == 0) return positions_or_first<0>(f, args...);
+  else return with_tensors<AnyOfThem<Positions...>>(f, [&](const auto&... xs) { return differentiate<Positions...>(f, xs...); }, args...);
 }
 
 }  // namespace detail
 
 /// A function that returns (f(args...), gradient); with an auxiliary result ((value, aux), gradient). Positions: of the arguments
 /// to differentiate, default the first; several give a tuple of gradients in that order. f returns a floating tensor of rank 0,
-/// or a pair of it and anything; ShapeError otherwise. Gradients have the tree of their argument; of integers they are zeros.
+/// or a pair of it and anything; ShapeError otherwise. Gradients have the tree of their argument; of integers, and of numbers inside a
+/// tree, they are zeros. A floating number as the argument counts as a tensor of rank 0.
 template <std::size_t... Positions, class F> auto value_and_grad(F f) {
   return [f = std::move(f)](const auto&... args) {
     auto [result, gradients] = detail::positions_or_first<Positions...>(f, args...);
@@ -106,26 +129,32 @@ template <std::size_t... Positions, class F> auto grad(F f) {
   };
 }
 
-/// f(args...), and a function from a cotangent of it (the same tree) to the tuple of the cotangents of the arguments. It may be
-/// called again, but not by two threads at once. TypeError or ShapeError when the cotangent's tree does not match.
-template <class F, class... Args> auto vjp(const F& f, const Args&... args) {
-  auto tape = detail::make<detail::Tape>(fresh_id());
-  auto inputs = std::tuple<Args...>{detail::traced(*tape, args)...};
+namespace detail {
+template <class F, class... Args> auto vjp_of(const F& f, const Args&... args) {
+  auto tape = make<Tape>(fresh_id());
+  auto inputs = std::tuple<Args...>{traced(*tape, args)...};
   auto out = [&] {
-    detail::InterpreterScope scope(tape.get());
+    InterpreterScope scope(tape.get());
     return std::apply(f, inputs);
   }();
   using Out = decltype(out);
   auto pullback = [tape, out, given = std::tuple<Args...>(args...)](const Out& cotangent) {
-    const auto outs = detail::flat(out), cts = detail::flat(cotangent);
+    const auto outs = flat(out), cts = flat(cotangent);
     if (outs.size() != cts.size()) fail<TypeError>("vjp", {"the cotangent has ", cts.size(), " leaves, the result of the function has ", outs.size()});
     for (std::size_t i = 0; i < outs.size(); ++i)
       if (outs[i]->shape != cts[i]->shape) fail<ShapeError>("vjp", {"leaf ", i, " of the cotangent has shape ", cts[i]->shape, ", the result of the function ", outs[i]->shape});
-    const auto result = tape->pull(outs, cts, detail::flat(given).size());
+    const auto result = tape->pull(outs, cts, flat(given).size());
     std::size_t next = 0;
-    return std::apply([&](auto&... xs) { return std::tuple<Args...>{detail::cotangents(xs, result, next)...}; }, given);
+    return std::apply([&](auto&... xs) { return std::tuple<Args...>{cotangents(xs, result, next)...}; }, given);
   };
-  return std::pair<Out, decltype(pullback)>(detail::untraced(*tape, out), std::move(pullback));
+  return std::pair<Out, decltype(pullback)>(untraced(*tape, out), std::move(pullback));
+}
+}  // namespace detail
+
+/// f(args...), and a function from a cotangent of it (the same tree) to the tuple of the cotangents of the arguments. It may be
+/// called again, but not by two threads at once. TypeError or ShapeError when the cotangent's tree does not match.
+template <class F, class... Args> auto vjp(const F& f, const Args&... args) {
+  return detail::with_tensors<detail::AllOfThem>(f, [&](const auto&... xs) { return detail::vjp_of(f, xs...); }, args...);
 }
 
 }  // namespace spmd

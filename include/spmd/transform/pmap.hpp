@@ -82,7 +82,7 @@ template <class F> class Pmapped {
     list.check_blocks(n);
     for (auto& leaf : list.leaves) spec.in.push_back(leaf.cut);
 
-    using Returned = std::invoke_result_t<const F&, Args...>;
+    using Returned = std::invoke_result_t<const F&, std::decay_t<const Args&>...>;
     if constexpr (std::is_void_v<Returned>) {
       using Out = std::tuple<>;
       run<Out>(list, std::move(spec), given, [this](auto&& inputs) {
@@ -96,12 +96,12 @@ template <class F> class Pmapped {
   }
 
  private:
-  template <class Out, class... Args, class Call> Out run(const ArgumentList& list, PMap::Spec spec, const std::tuple<const Args&...>& given, Call call) const {
+  template <class Out, class... Refs, class Call> Out run(const ArgumentList& list, PMap::Spec spec, const std::tuple<Refs...>& given, Call call) const {
     check_result_count<Out>();
     auto results = make<TypedResults<Out>>(spec.n);
     spec.results = results;
     auto program = program_of([&results = *results, &given, call, inputs_split = list.any_split(), this](Index p, const Anys& leaves) {
-      std::tuple<Args...> inputs(given);
+      std::tuple<std::decay_t<Refs>...> inputs(given);
       auto* next = static_cast<const Any*>(leaves.data());
       refill(inputs, next);
       auto& tree = results.trees[static_cast<std::size_t>(p)].emplace(call(std::move(inputs)));

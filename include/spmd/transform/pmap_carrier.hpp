@@ -6,7 +6,8 @@
 
 namespace spmd {
 
-/// Where a shard was: its index on the axis of the map that was called, those of all levels (outermost first), and its device.
+/// Where a shard was: its index on the axis of the map that was called, those of all levels (outermost first), and the device of the
+/// innermost one.
 struct ShardId {
   Index index = 0;
   std::vector<Index> indices = {};
@@ -146,7 +147,7 @@ struct PMap::Shards final : Task {
       group.stop();
     } catch (...) {
       errors[at] = std::current_exception();
-      if (last_failure().error == errors[at]) inner[at] = last_failure().shard.indices;
+      if (last_failure().error == errors[at]) inner[at] = last_failure().shard;
       group.stop();
     }
     group.leave();
@@ -168,7 +169,10 @@ struct PMap::Shards final : Task {
       for (std::size_t p = 0; p < errors.size(); ++p)
         if (errors[p] && aborted[p] == wanted) {
           ShardId id{static_cast<Index>(p), {static_cast<Index>(p)}, map.spec_.devices[p]};
-          id.indices.insert(id.indices.end(), inner[p].begin(), inner[p].end());
+          if (inner[p]) {  // it came out of a map inside this shard
+            id.indices.insert(id.indices.end(), inner[p]->indices.begin(), inner[p]->indices.end());
+            id.device = inner[p]->device;
+          }
           last_failure() = {errors[p], std::move(id)};
           std::rethrow_exception(errors[p]);
         }
@@ -181,7 +185,7 @@ struct PMap::Shards final : Task {
   List<Anys> outs;
   List<std::exception_ptr> errors;
   List<char> aborted;
-  List<std::vector<Index>> inner;
+  List<std::optional<ShardId>> inner;
 };
 
 /// Holds the devices of an outermost map: maps on overlapping devices take turns, in an order that cannot cross.

@@ -109,7 +109,6 @@ inline Any reorder_blocks(const Mesh& mesh, const P& spec, Any x, bool back) {
       sizes.push_back(mesh.axes[static_cast<std::size_t>(mesh_level(mesh, name))].second);
       blocks *= sizes.back();
     }
-    if (x->shape[axis] % blocks) fail<ShapeError>("shard_map", {"axis ", axis, " of ", x->shape, " does not divide into ", blocks, " blocks"});
     apart[axis] /= blocks;
     auto perm = all_axes(x->shape.rank() + count);
     for (Index i = 0; i < count; ++i) {
@@ -121,6 +120,19 @@ inline Any reorder_blocks(const Mesh& mesh, const P& spec, Any x, bool back) {
     x = reshape(transpose(reshape(x, apart), perm), shape);
   }
   return x;
+}
+/// Before anything runs: a leaf has the dimensions that its spec names, and, of an argument, sizes that divide.
+inline void check_fit(const Mesh& mesh, const P& spec, const Shape& shape, bool is_key, const std::string& leaf, bool divides) {
+  const auto& dims = spec.dims();
+  if (static_cast<Index>(dims.size()) > shape.rank() - is_key)
+    fail<ShapeError>("shard_map", {leaf, " of shape ", shape, " has fewer dimensions than its spec, which names ", dims.size(), "; rank 0 needs P()"});
+  for (std::size_t d = 0; divides && d < dims.size(); ++d) {
+    Index blocks = 1;
+    for (auto& name : dims[d]) blocks *= mesh.axes[static_cast<std::size_t>(mesh_level(mesh, name))].second;
+    const auto n = shape[static_cast<Index>(d)];
+    if (n % blocks != 0 || (n == 0 && !dims[d].empty()))
+      fail<ShapeError>("shard_map", {leaf, " of shape ", shape, " has size ", n, " on axis ", d, ", which does not divide into ", blocks, " blocks: drop rows, or pad with pad_to_multiple(x, ", blocks, ", ", d, ")"});
+  }
 }
 /// What the map of one level does with a value of this spec.
 inline AxisSpec level_spec(const Mesh& mesh, const P& spec, std::size_t level) {
@@ -187,34 +199,37 @@ template <class F> auto shard_map(F f, Mesh mesh, Specs in_specs, Specs out_spec
   for (const auto* specs : {&in_specs, &out_specs})
     for (std::size_t i = 0; i < specs->size(); ++i) detail::check_spec(mesh, (*specs)[i]);
   return [f = std::move(f), mesh = std::move(mesh), in_specs = std::move(in_specs), out_specs = std::move(out_specs)]<class... Args>(const Args&... args) {
-    if (in_specs.is_list() && in_specs.size() != sizeof...(Args)) fail<TypeError>("shard_map", {"in_specs lists ", in_specs.size(), " specs, the call has ", sizeof...(Args), " arguments"});
-    auto check_leaf = [&](const Shape& shape, const P& spec, std::string_view what) {
-      if (static_cast<Index>(spec.dims().size()) > shape.rank()) fail<ShapeError>("shard_map", {what, " of shape ", shape, " has fewer dimensions than its spec, which names ", spec.dims().size(), "; rank 0 needs P()"});
-    };
-    auto ordered = [&]<class Tree>(Tree tree, const P& spec, bool back) {
-      detail::walk(tree, [&]<class L>(L& leaf, const detail::Path&) {
+    if (in_specs.is_list() && in_specs.size() != sizeof...(Args)) fail<TypeError>("shard_map", {"in_specs lists ", in_specs.size(), " specs, the call has ", sizeof...(Args), sizeof...(Args) == 1 ? " argument" : " arguments"});
+    auto ordered = [&]<class Tree>(Tree tree, const P& spec, bool back, Index position) {
+      const detail::Path root, here{&root, position};
+      detail::walk(tree, [&]<class L>(L& leaf, const detail::Path& path) {
         if constexpr (detail::is_array_leaf<L>) {
-          check_leaf(detail::any_of(leaf)->shape, spec, back ? "a result" : "an argument");
+          detail::check_fit(mesh, spec, detail::any_of(leaf)->shape, std::is_same_v<L, Key>, detail::leaf_name(back ? "result" : "argument", path), !back);
           detail::assign(leaf, detail::reorder_blocks(mesh, spec, detail::any_of(leaf), back));
         }
-      });
+      }, here);
       return tree;
     };
-    using Returned = std::invoke_result_t<const F&, Args...>;
-    auto inputs = [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Args...>{ordered(args, in_specs[I], false)...}; }(std::index_sequence_for<Args...>{});
+    using Returned = std::invoke_result_t<const F&, std::decay_t<const Args&>...>;
+    auto inputs = [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<std::decay_t<const Args&>...>{ordered(args, in_specs[I], false, static_cast<Index>(I))...}; }(std::index_sequence_for<Args...>{});
     if constexpr (std::is_void_v<Returned>) {
       std::apply(detail::MeshLevel<F, std::tuple<>>{&f, &mesh, &in_specs, &out_specs, 0}, inputs);
     } else {
       using Out = decltype(detail::lift(std::declval<Returned>()));
+      constexpr std::size_t members = [] {
+        if constexpr (detail::is_a<Out, std::tuple> || detail::is_a<Out, std::pair>) return std::tuple_size_v<Out>;
+        else return 1;
+      }();
+      if (out_specs.is_list() && out_specs.size() != members) fail<TypeError>("shard_map", {"out_specs lists ", out_specs.size(), " specs, the result has ", members, members == 1 ? " member" : " members"});
       auto out = std::apply(detail::MeshLevel<F, Out>{&f, &mesh, &in_specs, &out_specs, 0}, inputs);
       if constexpr (detail::is_a<Out, std::tuple> || detail::is_a<Out, std::pair>) {
         if (out_specs.is_list()) {
           std::size_t k = 0;
-          std::apply([&](auto&... member) { ((member = ordered(std::move(member), out_specs[k++], true)), ...); }, out);
+          std::apply([&](auto&... member) { ((member = ordered(std::move(member), out_specs[k], true, static_cast<Index>(k)), ++k), ...); }, out);
           return out;
         }
       }
-      return ordered(std::move(out), out_specs[0], true);
+      return ordered(std::move(out), out_specs[0], true, 0);
     }
   };
 }

@@ -61,28 +61,28 @@ template <class U, class T> struct Recast { using type = T; };
 template <class U, template <class> class Net, class T>
   requires Floating<T>
 struct Recast<U, Net<T>> { using type = Net<U>; };
+template <class U, class T> using Recasted = typename Recast<U, T>::type;
 template <class U> struct CastLeaf {
   template <class T> auto operator()(const Tensor<T>& x) const {
     if constexpr (Floating<T>) return cast<U>(x);
     else return x;
   }
+  template <class S>
+    requires(!is_array_leaf<S> && Struct<S> && !std::is_same_v<Recasted<U, S>, S>)
+  auto whole(const S& net) const {
+    Recasted<U, S> out{};
+    const auto from = members(net);
+    std::apply([&](auto&... to) {
+      [&]<std::size_t... I>(std::index_sequence<I...>) { ((to = static_cast<std::remove_cvref_t<decltype(to)>>(map_leaves(*this, std::get<I>(from)))), ...); }(std::index_sequence_for<decltype(to)...>{});
+    }, members(out));
+    return out;
+  }
 };
 }  // namespace detail
 /// Floating tensors become Tensor<U>; a struct that is a class template over the element type, Net<float>, becomes Net<U>.
 template <class U, class Tree> auto tree_cast(const Tree& tree) {
-  using Target = typename detail::Recast<U, Tree>::type;
-  detail::CastLeaf<U> f;
-  if constexpr (!is_tensor<Tree> && detail::Struct<Tree> && !std::is_same_v<Target, Tree>) {
-    auto fields = [&]<std::size_t... I>(std::index_sequence<I...>) {
-      auto from = detail::members(tree);
-      return std::tuple<decltype(tree_cast<U>(std::get<I>(from)))...>{tree_cast<U>(std::get<I>(from))...};
-    }(std::make_index_sequence<std::tuple_size_v<decltype(detail::members(tree))>>{});
-    Target out{};
-    detail::members(out) = std::move(fields);
-    return out;
-  } else {
-    return detail::map_leaves(f, tree);
-  }
+  const detail::CastLeaf<U> f;
+  return detail::map_leaves(f, tree);
 }
 
 /// Pads axis `axis` of every tensor with zeros to the next multiple of n: the padded tree, and a mask of the padded length that
@@ -97,7 +97,7 @@ template <class Tree> auto pad_to_multiple(const Tree& tree, Index n, Index axis
       rows = size;
     }
   });
-  const Index have = rows.value_or(0), want = (have + n - 1) / n * n;
+  const Index have = rows.value_or(0), want = have % n == 0 ? have : have / n * n + n;
   auto f = [&]<class T>(const Tensor<T>& x) {
     Axes low = Axes::filled(x.rank(), 0), high = low;
     high[detail::checked_axis("pad_to_multiple", axis, x.rank())] = want - have;

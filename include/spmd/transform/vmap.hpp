@@ -22,10 +22,10 @@ template <class F> class Vmapped {
     auto batcher = make<Batcher>(Batcher::Spec{Axis{name_, *size, {}, nullptr, 0, {}}, *size, fresh_id(), {}});
     Anys traced;
     for (auto& leaf : list.leaves) traced.push_back(batcher->close({to_front(leaf.value, leaf.cut, *size), leaf.cut.kind != Cut::replicated}));
-    std::tuple<Args...> inputs(args...);
+    std::tuple<std::decay_t<const Args&>...> inputs(args...);
     auto* next = static_cast<const Any*>(traced.data());
     refill(inputs, next);
-    using Result = std::invoke_result_t<const F&, Args...>;
+    using Result = std::invoke_result_t<const F&, std::decay_t<const Args&>...>;
     auto call = [&] {
       AxisScope named(batcher->in_scope());
       InterpreterScope scope(batcher.get());
