@@ -42,13 +42,12 @@ template <class To, class X> decltype(auto) converted(const X& x) {
   else return To(x);
 }
 /// go(args...) with the numbers among those arguments that Picked(position) names as such tensors, if f takes them.
-template <class Picked, class F, class Go, class... Args> auto with_tensors(const F&, const Go& go, const Args&... args) {
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    if constexpr (!((Picked{}(I) && std::is_floating_point_v<Args>) || ...)) return go(args...);
-    else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), false, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), false, Args>>(args)...);
-    else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), true, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), true, Args>>(args)...);
-    else return go(args...);
-  }(std::index_sequence_for<Args...>{});
+template <class Picked, class F, class Go, std::size_t... I, class... Args> auto with_tensors(std::index_sequence<I...>, const F&, const Go& go, const Args&... args) {
+  constexpr bool numbers = ((Picked{}(I) && std::is_floating_point_v<Args>) || ...);
+  if constexpr (!numbers) return go(args...);
+  else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), false, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), false, Args>>(args)...);
+  else if constexpr (std::is_invocable_v<const F&, const NumberAsTensor<Picked{}(I), true, Args>&...>) return go(converted<NumberAsTensor<Picked{}(I), true, Args>>(args)...);
+  else return go(args...);
 }
 template <std::size_t... Positions> struct AnyOfThem {
   constexpr bool operator()(std::size_t i) const { return ((i == Positions) || ...); }
@@ -104,7 +103,7 @@ template <class... Gs> auto unwrap(std::tuple<Gs...> gradients) {
 }
 template <std::size_t... Positions, class F, class... Args> auto positions_or_first(const F& f, const Args&... args) {
   if constexpr (sizeof...(Positions) == 0) return positions_or_first<0>(f, args...);
-  else return with_tensors<AnyOfThem<Positions...>>(f, [&](const auto&... xs) { return differentiate<Positions...>(f, xs...); }, args...);
+  else return with_tensors<AnyOfThem<Positions...>>(std::index_sequence_for<Args...>{}, f, [&](const auto&... xs) { return differentiate<Positions...>(f, xs...); }, args...);
 }
 
 }  // namespace detail
@@ -154,7 +153,7 @@ template <class F, class... Args> auto vjp_of(const F& f, const Args&... args) {
 /// f(args...), and a function from a cotangent of it (the same tree) to the tuple of the cotangents of the arguments. It may be
 /// called again, but not by two threads at once. TypeError or ShapeError when the cotangent's tree does not match.
 template <class F, class... Args> auto vjp(const F& f, const Args&... args) {
-  return detail::with_tensors<detail::AllOfThem>(f, [&](const auto&... xs) { return detail::vjp_of(f, xs...); }, args...);
+  return detail::with_tensors<detail::AllOfThem>(std::index_sequence_for<Args...>{}, f, [&](const auto&... xs) { return detail::vjp_of(f, xs...); }, args...);
 }
 
 }  // namespace spmd
