@@ -9,7 +9,6 @@ namespace {
 const auto setup = (set_host_device_count(8), 0);
 const D v({3}, {1, 2, 3});
 const D p({4}, {-2, 0, 1, 4}), slope({4}, {-4, 0, 1, 0.25}), second({4}, {2, 2, -1, -1 / 16.0});
-const auto cube = [](D x) { return x * x * x; };
 const auto safe = [](D x) { return cond(x > 0.0, [](D y) { return log(y); }, [](D y) { return y * y; }, x); };
 
 TEST(Cond, EachLaneItsOwnBranch) {

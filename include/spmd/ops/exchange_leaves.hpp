@@ -77,13 +77,11 @@ inline Anys sum_leaves(const Scope& scope, Anys values, const Maths& maths) {
     for (std::size_t i = scope.names.size(); i-- > 0;) values = over<AllReduce>(scope, scope.names[i], nullptr, values, maths);
     return values;
   }
-  // Groups that lie across several axes: everybody gets everything and adds what is its own.
-  values = gather_all(scope, std::move(values), maths);
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    Anys sums;
-    for (Index g = 0; g < scope.groups->count(); ++g) sums.push_back(maths[k]->sum_front(take(values[k], scope.groups->members(g), 0)));
-    values[k] = take(stack(sums, 0), my_row(scope, index_tensor(scope.groups->of()).any()), 0);
-  }
+  // Groups that lie across several axes: everybody adds a table of all groups, with its value in the row of its own.
+  const auto mine = my_row(scope, index_table(Shape{scope.size, 1}, scope.groups->of()));
+  for (auto& x : values) x = x->dtype->scatter_add(mine, reshape(x, with_front(1, x->shape)), scope.groups->count(), 0);
+  for (std::size_t i = scope.names.size(); i-- > 0;) values = over<AllReduce>(scope, scope.names[i], nullptr, values, maths);
+  for (auto& x : values) x = reshape(take(x, mine, 0), without(x->shape, 0));
   return values;
 }
 /// A new leading axis of the members that meet.
