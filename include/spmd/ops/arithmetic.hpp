@@ -171,6 +171,8 @@ template <class To> struct Cast {
     using R = host::Compute<To>;
     if constexpr (std::same_as<R, bool>) {
       return a != C{0};
+    } else if constexpr (std::same_as<C, bool>) {
+      return a ? R{1} : R{0};  // a choice, which compilers vectorise
     } else if constexpr (std::integral<R> && std::floating_point<C>) {
       if (a != a) return R{0};
       constexpr auto low = std::numeric_limits<R>::lowest(), high = std::numeric_limits<R>::max();

@@ -35,22 +35,7 @@ class Tape final : public Interpreter {
     if (silent_for_) return process_silently(std::move(prim), args);
     Record record;
     bool traced = resolve(args, record);
-    Anys outs;
-    if (prim->meets()) {
-      // If any shard records a collective all must, or the backward run of one would wait for ever.
-      auto& list = marks();
-      list.push_back({level, traced});
-      try {
-        outs = interpret(prim, record.args);
-      } catch (...) {
-        list.pop_back();
-        throw;
-      }
-      traced = list.back().traced;
-      list.pop_back();
-    } else {
-      outs = interpret(prim, record.args);
-    }
+    Anys outs = prim->meets() ? met(prim, record.args, traced) : interpret(prim, record.args);
     bool smooth = false;
     for (auto& x : outs) smooth |= x->dtype->differentiable();
     if (!traced || !smooth) {
@@ -60,7 +45,8 @@ class Tape final : public Interpreter {
     record.prim = std::move(prim);
     for (auto& x : record.args)
       if (x->kind != Value::Kind::dense) x->keep();
-    return add(std::move(record), std::move(outs));
+    add(std::move(record), outs);
+    return outs;
   }
 
   Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
@@ -87,7 +73,8 @@ class Tape final : public Interpreter {
     parents_.append(parents.begin(), parents.end());
     record.pull = make<const PlacesPull>(visits, std::move(traced), std::move(carrier), std::move(record.args), family);
     record.args.clear();
-    return add(std::move(record), std::move(outs));
+    add(std::move(record), outs);
+    return outs;
   }
 
   /// A node that nothing recorded made. Integers have no gradient and stay what they are.
@@ -211,7 +198,8 @@ class Tape final : public Interpreter {
     parents_.append(parents.begin(), parents.end());
     record.pull = make<const OpaquePull>(std::move(carrier), std::move(kept), std::move(record.args), std::move(traced), silent->seen_, family);
     record.args.clear();
-    return add(std::move(record), std::move(outs));
+    add(std::move(record), outs);
+    return outs;
   }
   /// Every run of an opaque program is a place of its own: the copies of interpreters that it makes end up under another parent.
   static Index new_place() { return static_cast<Index>(fresh_id()); }
@@ -375,11 +363,21 @@ class Tape final : public Interpreter {
     }
     return traced;
   }
-  Anys add(Record&& record, Anys outs) {
+  /// Keeps a record; its results become tracers.
+  void add(Record&& record, Anys& outs) {
     record.first_node = static_cast<Index>(nodes_.size());
     record.results = static_cast<Index>(outs.size());
     records_.emplace_back(std::move(record));
     for (auto& x : outs) x = input(std::move(x));
+  }
+  /// If any shard records a collective all must, or the backward run of one would wait for ever.
+  Anys met(const Ref<const Primitive>& prim, const Anys& values, bool& traced) const {
+    marks().push_back({level, traced});
+    struct Pop {
+      ~Pop() { marks().pop_back(); }
+    } pop;
+    Anys outs = interpret(prim, values);
+    traced = marks().back().traced;
     return outs;
   }
 

@@ -21,13 +21,16 @@ template <class T> auto array_of(const void* p, Index n) {
 template <class Op, class... Arrays>
 concept OnArrays = requires(const Arrays&... arrays) { Op::array(arrays...); };
 
+/// How a loop reads and writes an element: compilers do not vectorise those of type bool.
+template <class T> using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
 /// The loop on single elements. g++ -O2 vectorises only a loop of fixed length whose pointers need no check against each other.
-template <class Op, class R, class... Ts> void each_element(Index n, R* __restrict out, const Ts* __restrict... in) {
+template <class Op, class R, class... Ts> void each_element(Index n, Stored<R>* __restrict out, const Stored<Ts>* __restrict... in) {
   constexpr Index block = 64;
   Index i = 0;
   for (; i + block <= n; i += block)
-    for (Index j = 0; j < block; ++j) out[i + j] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i + j])...));
-  for (; i < n; ++i) out[i] = static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i])...));
+    for (Index j = 0; j < block; ++j) out[i + j] = static_cast<Stored<R>>(static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i + j])...)));
+  for (; i < n; ++i) out[i] = static_cast<Stored<R>>(static_cast<R>(Op::host(static_cast<Compute<Ts>>(in[i])...)));
 }
 
 template <class Op, class R, class... Ts> void elementwise(void* out, const void* const* in, Index n) {
@@ -38,7 +41,7 @@ template <class Op, class R, class... Ts> void elementwise(void* out, const void
       if constexpr (std::is_same_v<R, typename decltype(result)::Scalar>) to = result;
       else to = result.template cast<R>();
     } else {
-      each_element<Op>(n, static_cast<R*>(out), static_cast<const Ts*>(in[I])...);
+      each_element<Op, R, Ts...>(n, static_cast<Stored<R>*>(out), static_cast<const Stored<Ts>*>(in[I])...);
     }
   }(std::index_sequence_for<Ts...>{});
 }
