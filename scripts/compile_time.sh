@@ -22,7 +22,7 @@ CPP
 
 # Eigen is where CMake finds it; the usual place otherwise.
 eigen="$(sed -n 's|^Eigen3_DIR:PATH=\(.*\)/share/eigen3/cmake$|\1/include/eigen3|p' "$root/build/release/CMakeCache.txt" 2>/dev/null || true)"
-compile=("$compiler" -std=c++20 -I "$root/include" -isystem "${eigen:-/usr/include/eigen3}" -pthread -c "$folder/program.cpp" -o "$folder/program.o")
+compile=("$compiler" -std=c++20 -Wall -Wextra ${CI:+-Werror} -I "$root/include" -isystem "${eigen:-/usr/include/eigen3}" -pthread -c "$folder/program.cpp" -o "$folder/program.o")
 
 TIMEFORMAT=%R
 for level in -O0 -O2; do

@@ -90,11 +90,12 @@ class Dims {
       case 2: data_[1] = other.data_[1]; [[fallthrough]];
       case 1: data_[0] = other.data_[0]; [[fallthrough]];
       case 0: break;
-      default: std::copy(other.begin(), other.end(), data_);
+      default:
+        for (Index i = 0; i < rank_; ++i) data_[i] = other.data_[i];
     }
   }
   Index rank_ = 0;
-  Index data_[capacity];
+  Index data_[capacity] = {};  // or compilers warn wherever an index is read
 };
 
 }  // namespace detail
