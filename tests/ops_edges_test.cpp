@@ -215,6 +215,105 @@ TEST(Fusion, a_stretched_scalar_keeps_its_place) {
   }
 }
 
+/// A strided slice waits for the elementwise program that reads it; everything else must see the same elements.
+TEST(Fusion, slices_that_wait) {
+  const Index planes = 3, rows = 40, columns = 100;  // blocks of (2, 37, 70): long rows, several tiles, gaps between rows and planes
+  auto source = [&](Index p, Index r, Index c) { return static_cast<double>(p * 10000 + r * 101 + c); };
+  const auto whole = build<double>({planes, rows, columns}, [&](double* out) {
+    for (Index p = 0; p < planes; ++p)
+      for (Index r = 0; r < rows; ++r)
+        for (Index c = 0; c < columns; ++c) *out++ = source(p, r, c);
+  });
+  auto part = [](const D& x) { return slice(x, {1, 2, 7}, {3, 39, 77}); };
+  auto expect = [&](auto f) {
+    std::vector<double> out;
+    for (Index p = 1; p < 3; ++p)
+      for (Index r = 2; r < 39; ++r)
+        for (Index c = 7; c < 77; ++c) out.push_back(f(p, r, c));
+    return D({2, 37, 70}, out);
+  };
+  EXPECT_TRUE(equal(part(whole), expect(source)));
+  EXPECT_TRUE(equal(part(whole) * 2.0 + slice(whole, {0, 0, 30}, {2, 37, 100}), expect([&](Index p, Index r, Index c) { return 2 * source(p, r, c) + source(p - 1, r - 2, c + 23); })));
+  EXPECT_TRUE(equal(sum(part(whole), 2), sum(expect(source), 2)));
+  EXPECT_TRUE(equal(transpose(part(whole)), transpose(expect(source))));
+  EXPECT_TRUE(equal(slice(part(whole), 3, 68, 2), slice(expect(source), 3, 68, 2)));  // a slice of one that waits
+  // It outlives what it was cut from, and is made once for several readers.
+  auto alone = part(D(whole + 1.0));
+  const auto twice = alone + alone;
+  EXPECT_TRUE(equal(alone, expect([&](Index p, Index r, Index c) { return source(p, r, c) + 1; })));
+  EXPECT_TRUE(equal(twice, expect([&](Index p, Index r, Index c) { return 2 * source(p, r, c) + 2; })));
+  // Its gradient lies where it was cut.
+  const auto slope = grad([&](D x) { return sum(part(x) * part(x)); })(whole);
+  EXPECT_EQ(slope.at({1, 2, 7}), 2 * source(1, 2, 7));
+  EXPECT_EQ(slope.at({2, 38, 76}), 2 * source(2, 38, 76));
+  EXPECT_EQ(slope.at({1, 2, 6}) + slope.at({2, 39, 76}) + slope.at({0, 10, 10}), 0);
+  // Under both maps, one plane to a lane or shard.
+  auto of_plane = [](D x) { return slice(x, {2, 7}, {39, 77}) * 3.0; };
+  const auto lanes = vmap(of_plane)(whole);
+  EXPECT_TRUE(equal(slice(lanes, 1, 3, 0), expect([&](Index p, Index r, Index c) { return 3 * source(p, r, c); })));
+  set_host_device_count(3);
+  EXPECT_TRUE(equal(pmap(of_plane, {.in_axes = each(0)})(whole), lanes));
+}
+
+/// Loops over bool run in blocks too.
+TEST(Fusion, bool_in_blocks) {
+  for (Index n : {63, 64, 130, 3000}) {
+    std::vector<bool> a, b, both, flipped;
+    std::vector<float> numbers, chosen;
+    for (Index i = 0; i < n; ++i) {
+      a.push_back(i % 3 == 0);
+      b.push_back(i % 5 < 2);
+      both.push_back(a.back() && b.back());
+      flipped.push_back(!a.back());
+      numbers.push_back(a.back() ? 1.0f : 0.0f);
+      chosen.push_back(a.back() ? static_cast<float>(i) : -1.0f);
+    }
+    const B x({n}, a), y({n}, b);
+    EXPECT_TRUE(equal(x && y, B({n}, both))) << n;
+    EXPECT_TRUE(equal(!x, B({n}, flipped))) << n;
+    EXPECT_TRUE(equal(cast<float>(x), array(numbers))) << n;
+    EXPECT_TRUE(equal(cast<float16>(x), cast<float16>(array(numbers)))) << n;
+    EXPECT_TRUE(equal(cast<bool>(array(numbers)), x)) << n;
+    EXPECT_TRUE(equal(where(x, arange<float>(static_cast<float>(n)), -1), array(chosen))) << n;
+  }
+}
+
+/// A constant of rank 0 is not stretched; one that something traces is, and has its slope.
+TEST(Constants, of_rank_0) {
+  for (Index n : {3, 2000}) {
+    const D x = linspace<double>(1, 2, n), c(3.0);
+    std::vector<double> fourth, root;
+    double total = 0, reciprocals = 0;
+    for (Index i = 0; i < n; ++i) {
+      const double v = n > 1 ? 1 + static_cast<double>(i) / static_cast<double>(n - 1) : 1;
+      fourth.push_back(-3 / (v * v) + 3);
+      root.push_back(6 / (v * v * v));
+      total += v;
+      reciprocals += 1 / v;
+    }
+    auto f = [&](D y) { return sum(c / y + y * c); };
+    EXPECT_TRUE(close(grad(f)(x), D({n}, fourth)));
+    EXPECT_TRUE(close(grad([&](D y) { return sum(grad(f)(y)); })(x), D({n}, root)));
+    EXPECT_TRUE(close(grad([&](D k) { return sum(k / x + x * k); })(c), total + reciprocals, 1e-12));
+    // Lanes of rank 0 and of rank 1, beside a constant on either side; nested.
+    EXPECT_TRUE(equal(vmap([&](D y) { return c - y; })(x), 3.0 - x));
+    const auto rows = stack({x, x * 2.0, x * 3.0}, 0);
+    EXPECT_TRUE(equal(vmap([&](D y) { return maximum(c, y) * c; })(rows), maximum(rows, 3.0) * 3.0));
+    EXPECT_TRUE(equal(vmap(vmap([&](D y) { return where(y > c, c, y); }))(rows), minimum(rows, 3.0)));
+    // The constant of one map is a lane of the map around it.
+    EXPECT_TRUE(equal(vmap([&](D k) { return vmap([&](D y) { return k * y; })(x); })(array<double>({1, 2, 3})), rows));
+  }
+}
+
+TEST(Shapes, of_many_dimensions) {
+  const auto x = reshape(arange<std::int32_t>(720), {1, 2, 3, 4, 5, 6});
+  const auto y = transpose(x, {5, 4, 3, 2, 1, 0});
+  EXPECT_EQ(y.shape(), (Shape{6, 5, 4, 3, 2, 1}));
+  EXPECT_EQ(y.at({5, 3, 2, 1, 1, 0}), 1 * 360 + 1 * 120 + 2 * 30 + 3 * 6 + 5);
+  EXPECT_EQ(expand_dims(x, 4).shape(), (Shape{1, 2, 3, 4, 1, 5, 6}));
+  EXPECT_FALSE((Shape{1, 2, 3, 4, 5, 6}) == (Shape{1, 2, 3, 4, 5, 7}));
+}
+
 // ---------------------------------------------------------------- nothing
 
 TEST(Empty, wherever_numpy_works) {
