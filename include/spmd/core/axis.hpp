@@ -17,6 +17,7 @@ using Name = const std::string*;
 
 inline Name intern(std::string_view text) {
   static auto* mutex = new std::mutex;
+  // By hand: a standard set would be a hundred more functions in every program.
   static auto* buckets = new std::array<List<Name>, 64>;
   std::lock_guard lock(*mutex);
   auto& names = (*buckets)[std::hash<std::string_view>()(text) % buckets->size()];

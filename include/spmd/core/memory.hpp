@@ -240,7 +240,7 @@ class Counted {
   mutable std::atomic<std::uint32_t> count_ = 1;
 };
 
-/// A shared owner of a Counted object.
+/// A shared owner of a Counted object. There are hundreds of these types in a program, so it does without the templates of <utility>.
 template <class T> class Ref {
  public:
   Ref() = default;

@@ -127,6 +127,8 @@ inline bool any_traced(const Anys& values) {
     if (x->traced()) return true;
   return false;
 }
+/// Whether an operation without a named axis on these values runs at once, whatever interpreters are around it.
+template <class... Ts> bool runs_at_once(const Tensor<Ts>&... xs) { return !Interpreter::current || !(xs.any()->traced() || ...); }
 }  // namespace detail
 
 /// Applies a primitive under the current interpreter. Constants mean the same to all of them, unless the primitive speaks of an axis.
@@ -145,7 +147,7 @@ template <class P, class... Params> Any apply(const Any& x, Params&&... params) 
 }
 /// Applies an operation with typed rules.
 template <class R, class Op, class... Ts> Tensor<R> bind(Op op, const Tensor<Ts>&... args) {
-  if (!Interpreter::current || !(args.any()->traced() || ...)) {
+  if (detail::runs_at_once(args...)) {
     detail::InterpreterScope evaluate(nullptr);
     return op.impl(args...);
   }

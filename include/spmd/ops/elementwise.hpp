@@ -21,7 +21,12 @@ struct TruthValue {
 /// Operands of elementwise primitives have one shape, but a constant of rank 0 goes with any: kernels repeat it, and nobody will
 /// want its cotangent.
 inline bool fits_any(const Value& x) { return x.shape.rank() == 0 && !x.traced(); }
-inline const Any& fitted(const Any& x, const Shape& shape, Any& held) { return fits_any(*x) || x->shape == shape ? x : held = broadcast(x, shape); }
+/// x, or what it broadcasts to, which `held` then owns.
+inline const Any& fitted(const Any& x, const Shape& shape, Any& held) {
+  if (fits_any(*x) || x->shape == shape) return x;
+  held = broadcast(x, shape);
+  return held;
+}
 
 /// What elementwise primitives share whatever their types are: batched, one is the same operation on the lanes.
 class Lanewise : public Primitive {
@@ -33,7 +38,7 @@ class Lanewise : public Primitive {
   }
 };
 
-/// Maps an operation over operands of equal shapes. It has no parameters, so there is one for all calls.
+/// Maps an operation over its operands. It has no parameters, so there is one for all calls.
 template <class Op, class R, class... Ts> class Elementwise final : public Lanewise {
  public:
   static Ref<const Primitive> instance() {
@@ -73,7 +78,7 @@ template <class Op, class R, class... Ts> Tensor<R> map_elements(const Shape& sh
   const Any* args[n] = {&xs.any()...};
   Any held[n];
   for (std::size_t i = 0; i < n; ++i) args[i] = &fitted(*args[i], shape, held[i]);
-  if (!Interpreter::current || !(xs.any()->traced() || ...)) {
+  if (runs_at_once(xs...)) {
     InterpreterScope evaluate(nullptr);
     return Tensor<R>(Elementwise<Op, R, Ts...>::run(shape, args));
   }
