@@ -38,7 +38,7 @@ template <class T, std::size_t Inside = 0> class List {
     return *this;
   }
   ~List() {
-    clear();
+    for (T *x = data_, *last = data_ + size_; x != last; ++x) x->~T();
     free();
   }
 
@@ -84,6 +84,8 @@ template <class T, std::size_t Inside = 0> class List {
     for (std::size_t i = 0; i < size_; ++i) data_[i].~T();
     size_ = 0;
   }
+  /// Forgets the elements without destroying them.
+  void abandon() { size_ = 0; }
   void resize(std::size_t n) {
     while (size_ > n) pop_back();
     reserve(n);

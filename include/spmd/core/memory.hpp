@@ -19,7 +19,7 @@ namespace spmd::detail {
 struct SizeClass {
   static constexpr std::size_t small_classes = 16, count = 16 + 4 * 38;
   static std::size_t of(std::size_t bytes) {
-    if (bytes <= 1024) return bytes == 0 ? 0 : (bytes - 1) / 64;
+    if (bytes <= 1024) return (bytes - (bytes > 0)) / 64;
     const auto log = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log + 1)
     return small_classes + (log - 10) * 4 + ((bytes - 1) >> (log - 2)) % 4;
   }
@@ -41,7 +41,7 @@ class CentralCache {
     return *cache;
   }
   /// Up to `want` blocks as a linked list; at least one. DeviceError when the system has no more.
-  Block* take(std::size_t index, std::size_t want) {
+  [[gnu::noinline]] Block* take(std::size_t index, std::size_t want) {
     auto& list = lists_[index];
     const auto bytes = SizeClass::bytes(index);
     {
@@ -65,7 +65,7 @@ class CentralCache {
     }
     return first;
   }
-  void give(std::size_t index, Block* first) {
+  [[gnu::noinline]] void give(std::size_t index, Block* first) {
     const auto bytes = SizeClass::bytes(index);
     // What sits idle stays in proportion to what was ever in use at one time, whatever sizes a program went through.
     if (bytes > keep_always && cached_.load(std::memory_order_relaxed) > idle_limit()) {
@@ -81,6 +81,11 @@ class CentralCache {
     std::lock_guard lock(list.mutex);
     last->next = list.first;
     list.first = first;
+  }
+  void give_one(std::size_t index, void* p) {
+    auto* block = static_cast<Block*>(p);
+    block->next = nullptr;
+    give(index, block);
   }
   /// Gives all idle blocks back to the system.
   void trim() {
@@ -117,7 +122,8 @@ class CentralCache {
   std::atomic<std::size_t> cached_ = 0, from_system_ = 0;
 };
 
-/// A thread's own blocks of at most 4 KiB: taken and given back without a lock.
+/// A thread's own blocks of at most 4 KiB: taken and given back without a lock. What is rare stands in functions of its own, or the
+/// common case would pay for their registers: a small operation is little else than taking and giving blocks.
 class ThreadCache {
  public:
   using Block = CentralCache::Block;
@@ -126,11 +132,7 @@ class ThreadCache {
 
   void* take(std::size_t index) {
     auto& list = lists_[index];
-    if (!list.first) {
-      list.first = CentralCache::instance().take(index, batch);
-      list.count = 0;
-      for (auto* b = list.first; b; b = b->next) ++list.count;
-    }
+    if (!list.first) [[unlikely]] fetch(index);
     auto* block = list.first;
     list.first = block->next;
     --list.count;
@@ -141,22 +143,34 @@ class ThreadCache {
     auto* block = static_cast<Block*>(p);
     block->next = list.first;
     list.first = block;
-    if (++list.count < 4 * batch) return;
-    // Blocks that one thread frees and another allocates travel back in batches.
-    auto* last = block;
-    for (std::uint32_t i = 1; i < batch; ++i) last = last->next;
-    list.first = last->next;
-    last->next = nullptr;
-    list.count -= batch;
-    CentralCache::instance().give(index, block);
+    if (++list.count == 4 * batch) [[unlikely]] hand_back(index);
   }
   ~ThreadCache() {
     for (std::size_t i = 0; i < lists_.size(); ++i)
       if (lists_[i].first) CentralCache::instance().give(i, lists_[i].first);
   }
-  static ThreadCache* mine();
+  /// This thread's cache; null once the thread is ending, while its last objects die.
+  static ThreadCache* mine() { return state.cache ? state.cache : first_use(); }
 
  private:
+  [[gnu::noinline]] void fetch(std::size_t index) {
+    auto& list = lists_[index];
+    list.first = CentralCache::instance().take(index, batch);
+    list.count = 0;
+    for (auto* b = list.first; b; b = b->next) ++list.count;
+  }
+  /// Blocks that one thread frees and another allocates travel back in batches.
+  [[gnu::noinline]] void hand_back(std::size_t index) {
+    auto& list = lists_[index];
+    auto* first = list.first;
+    auto* last = first;
+    for (std::uint32_t i = 1; i < batch; ++i) last = last->next;
+    list.first = last->next;
+    last->next = nullptr;
+    list.count -= batch;
+    CentralCache::instance().give(index, first);
+  }
+  static ThreadCache* first_use();
   struct List {
     Block* first = nullptr;
     std::uint32_t count = 0;
@@ -173,13 +187,10 @@ struct ThreadCache::Owner {
   ThreadCache cache;
   ~Owner() { state = {nullptr, true}; }
 };
-/// This thread's cache; null once the thread is ending, while its last objects die.
-inline ThreadCache* ThreadCache::mine() {
-  if (!state.cache && !state.ended) {
-    static thread_local Owner owner;
-    state.cache = &owner.cache;
-  }
-  return state.cache;
+inline ThreadCache* ThreadCache::first_use() {
+  if (state.ended) return nullptr;
+  static thread_local Owner owner;
+  return state.cache = &owner.cache;
 }
 
 /// A 64-byte aligned block of at least `bytes` bytes.
@@ -200,9 +211,7 @@ inline void deallocate(void* p, std::size_t bytes) noexcept {
   const auto index = SizeClass::of(bytes);
   if (bytes <= ThreadCache::largest)
     if (auto* cache = ThreadCache::mine()) return cache->give(index, p);
-  auto* block = static_cast<CentralCache::Block*>(p);
-  block->next = nullptr;
-  CentralCache::instance().give(index, block);
+  CentralCache::instance().give_one(index, p);
 #endif
 }
 

@@ -76,11 +76,39 @@ struct InterpreterScope {
   Interpreter* saved_;
 };
 
+/// Operands as rules take them, owned by whoever makes this, who outlives it. To count owners is what a small operation would
+/// spend most of its time with.
+class Lent {
+ public:
+  Lent() = default;
+  template <class... Ts> explicit Lent(const Tensor<Ts>&... xs) { (push_back(xs.any()), ...); }
+  ~Lent() { list_.abandon(); }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  void push_back(const Any& x) { list_.push_back(Any::adopt(x.get())); }
+  void reserve(std::size_t n) { list_.reserve(n); }
+  operator const Anys&() const { return list_; }
+
+ private:
+  Anys list_;
+};
+
 /// A list of one: what most rules return.
 template <class T, class X> List<T, 3> one(X&& x) {
   List<T, 3> list;
   list.push_back(std::forward<X>(x));
   return list;
+}
+
+/// The cotangent of an operand on which the result does not depend smoothly.
+struct Zero {
+  Any any() const { return {}; }
+};
+inline constexpr Zero zero;
+/// What a rule of a typed vjp says of one operand: a tensor, a function that makes it, or `zero`.
+template <class Rule> Any cotangent(Rule&& rule) {
+  if constexpr (requires { rule(); }) return rule().any();
+  else return std::forward<Rule>(rule).any();
 }
 
 /// Adapts an operation, a plain struct with typed rules, to the untyped Primitive. `vjp` returns a tuple with one entry per
@@ -97,7 +125,7 @@ template <class Op, class R, class... Ts> class Bound final : public Primitive {
     else return apply([&](auto... i) {
       auto rules = op_.vjp(Tensor<R>::of(cts[0]), Tensor<R>::of(outs[0]), Tensor<Ts>::of(args[i])...);
       Anys result(sizeof...(Ts));
-      ((result[i] = needed[i] ? cotangent(std::get<i>(rules)) : Any()), ...);
+      ((result[i] = needed[i] ? cotangent(std::get<i>(std::move(rules))) : Any()), ...);
       return result;
     });
   }
@@ -107,21 +135,9 @@ template <class Op, class R, class... Ts> class Bound final : public Primitive {
   template <class F> static auto apply(F f) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) { return f(std::integral_constant<std::size_t, I>{}...); }(std::index_sequence_for<Ts...>{});
   }
-  template <class Rule> static Any cotangent(const Rule& rule) {
-    if constexpr (requires { rule(); }) return rule().any();
-    else return rule.any();
-  }
   Op op_;
 };
-/// The cotangent of an operand on which the result does not depend smoothly.
-struct Zero {
-  Any any() const { return {}; }
-};
-inline constexpr Zero zero;
 
-}  // namespace detail
-
-namespace detail {
 inline bool any_traced(const Anys& values) {
   for (auto& x : values)
     if (x->traced()) return true;
@@ -141,7 +157,7 @@ inline Anys interpret(detail::Ref<const Primitive> prim, const Anys& args) {
 }
 /// Applies a primitive that has one operand and one result.
 template <class P, class... Params> Any apply(const Any& x, Params&&... params) {
-  Anys args;
+  detail::Lent args;
   args.push_back(x);
   return std::move(interpret(detail::make<const P>(std::forward<Params>(params)...), args)[0]);
 }
@@ -151,10 +167,7 @@ template <class R, class Op, class... Ts> Tensor<R> bind(Op op, const Tensor<Ts>
     detail::InterpreterScope evaluate(nullptr);
     return op.impl(args...);
   }
-  Anys list;
-  list.reserve(sizeof...(Ts));
-  (list.push_back(args.any()), ...);
-  return Tensor<R>(std::move(interpret(detail::make<const detail::Bound<Op, R, Ts...>>(std::move(op)), list)[0]));
+  return Tensor<R>(std::move(interpret(detail::make<const detail::Bound<Op, R, Ts...>>(std::move(op)), detail::Lent(args...))[0]));
 }
 
 }  // namespace spmd

@@ -70,9 +70,9 @@ class Buffer final : public Value {
  public:
   /// Uninitialised host memory. Small elements live in the node itself.
   static detail::Ref<Buffer> make(const Shape& shape, const DType* dtype, Device device) {
-    const auto n = shape.size();
-    if (n > most_bytes / dtype->size) fail<DeviceError>("memory", {"a tensor of shape ", shape, " and type ", dtype->name, " is larger than any memory"});
-    const auto bytes = static_cast<std::size_t>(n * dtype->size);
+    Index n = shape.size();
+    if (__builtin_mul_overflow(n, dtype->size, &n) || n > most_bytes) fail<DeviceError>("memory", {"a tensor of shape ", shape, " and type ", dtype->name, " is larger than any memory"});
+    const auto bytes = static_cast<std::size_t>(n);
     const bool inside = bytes <= largest_inside;
     auto* memory = detail::allocate(inside ? header() + bytes : sizeof(Buffer));
     void* data = static_cast<std::byte*>(memory) + header();

@@ -60,12 +60,8 @@ template <class Op, class R, class... Ts> class Elementwise final : public Lanew
     Anys result(sizeof...(Ts));
     if constexpr (Floating<R>) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
-        const auto rules = Op::vjp(Tensor<R>::of(cts[0]), Tensor<R>::of(outs[0]), Tensor<Ts>::of(args[I])...);  // they refer to their operands
-        auto ask = [](const auto& rule) -> Any {
-          if constexpr (requires { rule(); }) return rule().any();
-          else return rule.any();
-        };
-        ((result[I] = needed[I] ? ask(std::get<I>(rules)) : Any()), ...);
+        auto rules = Op::vjp(Tensor<R>::of(cts[0]), Tensor<R>::of(outs[0]), Tensor<Ts>::of(args[I])...);  // they refer to their operands
+        ((result[I] = needed[I] ? cotangent(std::get<I>(std::move(rules))) : Any()), ...);
       }(std::index_sequence_for<Ts...>{});
     }
     return result;
@@ -82,7 +78,7 @@ template <class Op, class R, class... Ts> Tensor<R> map_elements(const Shape& sh
     InterpreterScope evaluate(nullptr);
     return Tensor<R>(Elementwise<Op, R, Ts...>::run(shape, args));
   }
-  Anys list;
+  Lent list;
   for (auto* x : args) list.push_back(*x);
   return Tensor<R>(std::move(interpret(Elementwise<Op, R, Ts...>::instance(), list)[0]));
 }

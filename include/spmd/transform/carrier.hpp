@@ -5,6 +5,7 @@
 namespace spmd {
 namespace detail {
 class Batcher;
+class Tape;
 
 /// A program on untyped values; `place` says which shard or which branch of the carrier this is.
 class Program : public Counted {
@@ -73,14 +74,10 @@ class Carrier : public detail::Counted {
   virtual Anys backward(detail::Ref<const detail::Program> pull, const Anys& cts, const Anys& args, const detail::List<char>& traced, std::size_t captured) const = 0;
   /// Runs on all lanes at once.
   virtual Batch batch(detail::Batcher& batcher, const Batch& args) const = 0;
-
-  /// How a tape treats a program that it must not look into: it runs `forward`, which returns the results and then what it keeps,
-  /// and later `backward`, from what was kept and the cotangents of the results to those of the args. Without a backward program
-  /// the forward one is run again, and differentiated then.
-  struct Opaque {
-    detail::Ref<const detail::Program> forward, backward;
-    const std::size_t* results = nullptr;  // how many there are; known once forward has run
-  };
+  /// Runs under a tape: under its copies in all places, unless the program is one that tapes do not look into.
+  virtual Anys taped(detail::Tape& tape, const Anys& args) const;
+  /// What such a program consists of (transform/opaque); null of all others.
+  struct Opaque;
   virtual const Opaque* opaque() const { return nullptr; }
 
   const detail::Ref<detail::Run> run;

@@ -1,53 +1,10 @@
 // Functions whose derivative is another program: the user's own, or the function again.
 #pragma once
-#include "control.hpp"
 #include "grad.hpp"
+#include "opaque.hpp"
 
 namespace spmd {
 namespace detail {
-
-/// A program in one place that tapes do not look into (see Carrier::Opaque).
-class OpaqueCarrier final : public Carrier {
- public:
-  OpaqueCarrier(Ref<Run> r, Ref<const Program> p, Opaque o, Ref<const Counted> keep) : Carrier(std::move(r), std::move(p)), opaque_(std::move(o)), keep_(std::move(keep)) {}
-  const Opaque* opaque() const override { return &opaque_; }
-  Anys impl(const Anys& args) const override { return (*program)(0, args); }
-  Ref<const Carrier> with(Ref<const Program> p) const override { return make<const OpaqueCarrier>(run, std::move(p), opaque_, keep_); }
-  Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", {"an opaque program has its own backward run"}); }
-  Batch batch(Batcher& batcher, const Batch& args) const override {
-    List<char> mapped;
-    Anys values;
-    for (auto& a : args) {
-      mapped.push_back(a.mapped);
-      values.push_back(a.value);
-    }
-    auto found = make<Batcher::Mapped>();
-    auto enter = [&](const Ref<const Program>& p, List<char> which, const Ref<Batcher::Mapped>& into) { return Batcher::entering(run, batcher.copy(), std::move(which), p, into); };
-    Opaque opaque = opaque_;
-    opaque.forward = enter(opaque_.forward, mapped, found);
-    if (opaque_.backward) {
-      // What was kept, and the cotangents, are lanes; an argument that all lanes share gets the sum.
-      auto unused = make<Batcher::Mapped>();
-      opaque.backward = program_of([backward = opaque_.backward, run = run, spec = batcher.copy(), mapped, unused](Index place, const Anys& in) {
-        auto out = (*Batcher::entering(run, spec, List<char>(in.size(), 1), backward, unused))(place, in);
-        for (std::size_t k = 0; k < out.size(); ++k)
-          if (!mapped[k] && out[k]->dtype->sum) out[k] = out[k]->dtype->sum(out[k], Axes{0});
-        return out;
-      });
-    }
-    auto outs = interpret(make<const OpaqueCarrier>(run, enter(program, mapped, found), std::move(opaque), keep_), values);
-    Batch result;
-    for (std::size_t k = 0; k < outs.size(); ++k) {
-      const bool varies = found->outs[k] != 0;
-      result.push_back({varies ? std::move(outs[k]) : row(outs[k], 0, 0), varies});
-    }
-    return result;
-  }
-
- private:
-  const Opaque opaque_;
-  const Ref<const Counted> keep_;
-};
 
 /// What a kept program knows of the trees around it.
 template <class Out> struct KeptTrees final : Counted {

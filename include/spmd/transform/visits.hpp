@@ -22,12 +22,6 @@ struct Visits final : Counted {
     fail("grad", {"the backward run came to a new place"});
   }
 };
-/// The same of a call in which nothing was recorded: the tracers that its places captured, and whether they met other shards.
-struct SilentFound final : Counted {
-  std::mutex mutex;
-  Anys seen;
-  bool met = false;
-};
 /// A backward run that is no primitive's rule.
 class Pull : public Counted {
  public:

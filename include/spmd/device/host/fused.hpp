@@ -260,7 +260,10 @@ inline constexpr Index eager_size = 1024;
 
 inline Any stretch(const Any& x, const Shape& shape, const Axes& strides);
 
-/// One elementwise step on unsharded operands of one shape; an operand of one element goes with any shape.
+/// What dense() gives, without a virtual call where the elements are there.
+inline const Buffer& dense_elements(const Value& x) { return x.kind == Value::Kind::dense ? static_cast<const Buffer&>(x) : x.dense("elementwise"); }
+
+/// One elementwise step on unsharded operands of this shape, or of rank 0.
 inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shape, const Any* const* args, std::size_t count) {
   const auto device = default_device();
   const Index n = shape.size();
@@ -268,9 +271,9 @@ inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shap
     const void* in[Pending::arity] = {};
     alignas(64) std::byte filled[Pending::arity][eager_size * 8];
     for (std::size_t i = 0; i < count; ++i) {
-      auto& x = (*args[i])->dense("elementwise");
+      auto& x = dense_elements(**args[i]);
       in[i] = x.data();
-      if (x.shape.size() == n) continue;
+      if (x.shape.rank() == shape.rank()) continue;
       host::fill(filled[i], x.data(), n, x.dtype->size);
       in[i] = filled[i];
     }
@@ -282,7 +285,7 @@ inline Any elementwise_step(Kernel kernel, const DType* dtype, const Shape& shap
   const Any* full[Pending::arity];
   for (std::size_t i = 0; i < count; ++i) {
     full[i] = args[i];
-    if ((*args[i])->shape.size() != 1) continue;
+    if ((*args[i])->shape.rank() == shape.rank()) continue;
     stretched[i] = stretch(*args[i], shape, Axes::filled(shape.rank(), 0));
     full[i] = &stretched[i];
   }
