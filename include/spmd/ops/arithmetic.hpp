@@ -56,7 +56,7 @@ struct Divide : SameType {
   }
 };
 /// The remainder of the truncated quotient; an integer modulo zero is itself.
-struct Fmod : SameType {
+struct Fmod : Costly {
   static constexpr std::string_view name = "fmod";
   template <class C> static C host(C a, C b) {
     if constexpr (std::integral<C>) {

@@ -13,6 +13,7 @@ namespace detail {
 struct SameType {
   template <class T> using Result = T;
 };
+struct Costly : SameType {};  // so costly that results are stored where a cheap operation would be run again
 struct TruthValue {
   template <class T> using Result = bool;
   template <class... X> static auto vjp(const X&...) { return std::tuple(); }  // never asked for: tapes record no bool
@@ -46,7 +47,7 @@ template <class Op, class R, class... Ts> class Elementwise final : public Lanew
     return Ref<const Primitive>(only);
   }
   std::string_view name() const override { return Op::name; }
-  static Any run(const Shape& shape, const Any* const* args) { return elementwise(&host::elementwise<Op, R, Ts...>, dtype_of<R>(), shape, args, sizeof...(Ts)); }
+  static Any run(const Shape& shape, const Any* const* args) { return elementwise({&host::elementwise<Op, R, Ts...>, std::is_base_of_v<Costly, Op>}, dtype_of<R>(), shape, args, sizeof...(Ts)); }
   Anys impl(const Anys& args) const override {
     const Any* list[sizeof...(Ts)];
     const Shape* shape = &args[0]->shape;

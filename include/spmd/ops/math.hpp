@@ -9,22 +9,22 @@
 namespace spmd {
 namespace detail {
 
-struct Exp : SameType {
+struct Exp : Costly {
   static constexpr std::string_view name = "exp";
   template <class A> static auto array(const A& a) { return host::exp_of(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * out); }
 };
-struct Expm1 : SameType {
+struct Expm1 : Costly {
   static constexpr std::string_view name = "expm1";
   template <class C> static C host(C a) { return std::expm1(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * (out + 1.0f)); }
 };
-struct Log : SameType {
+struct Log : Costly {
   static constexpr std::string_view name = "log";
   template <class A> static auto array(const A& a) { return a.log(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct / x); }
 };
-struct Log1p : SameType {
+struct Log1p : Costly {
   static constexpr std::string_view name = "log1p";
   template <class C> static C host(C a) { return std::log1p(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct / (x + 1.0f)); }
@@ -39,59 +39,59 @@ struct Rsqrt : SameType {
   template <class A> static auto array(const A& a) { return host::sqrt_of(a).inverse(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>& x) { return std::tuple(ct * -0.5f * out / x); }
 };
-struct Sin : SameType {
+struct Sin : Costly {
   static constexpr std::string_view name = "sin";
   template <class A> static auto array(const A& a) { return a.sin(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * cos(x)); }
 };
-struct Cos : SameType {
+struct Cos : Costly {
   static constexpr std::string_view name = "cos";
   template <class A> static auto array(const A& a) { return a.cos(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(-(ct * sin(x))); }
 };
-struct Tan : SameType {
+struct Tan : Costly {
   static constexpr std::string_view name = "tan";
   template <class C> static C host(C a) { return std::tan(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * (square(out) + 1.0f)); }
 };
-struct Asin : SameType {
+struct Asin : Costly {
   static constexpr std::string_view name = "asin";
   template <class C> static C host(C a) { return std::asin(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * rsqrt(1.0f - square(x))); }
 };
-struct Acos : SameType {
+struct Acos : Costly {
   static constexpr std::string_view name = "acos";
   template <class C> static C host(C a) { return std::acos(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(-(ct * rsqrt(1.0f - square(x)))); }
 };
-struct Atan : SameType {
+struct Atan : Costly {
   static constexpr std::string_view name = "atan";
   template <class C> static C host(C a) { return std::atan(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct / (square(x) + 1.0f)); }
 };
-struct Atan2 : SameType {
+struct Atan2 : Costly {
   static constexpr std::string_view name = "atan2";
   template <class C> static C host(C a, C b) { return std::atan2(a, b); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& y, const Tensor<T>& x) {
     return std::tuple([&ct, &x, &y] { return ct * x / (square(x) + square(y)); }, [&ct, &x, &y] { return -(ct * y / (square(x) + square(y))); });
   }
 };
-struct Sinh : SameType {
+struct Sinh : Costly {
   static constexpr std::string_view name = "sinh";
   template <class C> static C host(C a) { return std::sinh(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * cosh(x)); }
 };
-struct Cosh : SameType {
+struct Cosh : Costly {
   static constexpr std::string_view name = "cosh";
   template <class C> static C host(C a) { return std::cosh(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * sinh(x)); }
 };
-struct Tanh : SameType {
+struct Tanh : Costly {
   static constexpr std::string_view name = "tanh";
   template <class A> static auto array(const A& a) { return a.tanh(); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * (1.0f - square(out))); }
 };
-struct Sigmoid : SameType {
+struct Sigmoid : Costly {
   static constexpr std::string_view name = "sigmoid";
   template <class A> static auto array(const A& a) { return host::logistic_of(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) { return std::tuple(ct * out * (1.0f - out)); }
@@ -103,12 +103,12 @@ struct Relu : SameType {
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(where(x > 0.0f, ct, zeros_like(ct))); }
 };
 /// log(1 + exp(x)).
-struct Softplus : SameType {
+struct Softplus : Costly {
   static constexpr std::string_view name = "softplus";
   template <class C> static C host(C a) { return (a > C{0} || a != a ? a : C{0}) + std::log1p(std::exp(-std::fabs(a))); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * sigmoid(x)); }
 };
-struct Erf : SameType {
+struct Erf : Costly {
   static constexpr std::string_view name = "erf";
   template <class C> static C host(C a) { return std::erf(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) {
@@ -116,7 +116,7 @@ struct Erf : SameType {
   }
 };
 /// The inverse of erf, by Giles' polynomials (M. Giles, Approximating the erfinv function, 2010), as XLA has them.
-struct ErfInv : SameType {
+struct ErfInv : Costly {
   static constexpr std::string_view name = "erf_inv";
   template <class C> static C host(C a) { return host::erf_inv(a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>&) {
@@ -124,7 +124,7 @@ struct ErfInv : SameType {
   }
 };
 /// Integer powers of integers by squaring; a negative exponent counts as its unsigned value does in C: 0, or the unit's power.
-struct Power : SameType {
+struct Power : Costly {
   static constexpr std::string_view name = "pow";
   template <class C> static C host(C a, C b) {
     if constexpr (std::integral<C>) {

@@ -19,6 +19,16 @@ inline Shape dropped(const Shape& shape, const Axes& axes) {
     if (!axes.contains(d)) out.push_back(shape[d]);
   return out;
 }
+/// Whether these axes have elements to combine, and no axis that stays comes behind one.
+inline bool are_last(const Axes& axes, const Shape& shape) {
+  bool one = false;
+  for (Index d = 0; d < shape.rank(); ++d) {
+    if (shape[d] == 1) continue;
+    if (one && !axes.contains(d)) return false;
+    one |= axes.contains(d);
+  }
+  return one;
+}
 /// A reduced value, stretched back over the axes.
 template <class T> Tensor<T> spread(const Tensor<T>& x, const Axes& axes, const Shape& shape) {
   return Tensor<T>(broadcast(reshape(x.any(), kept(shape, axes)), shape));
@@ -29,6 +39,13 @@ template <class R, class Out> struct Reduce {
   static constexpr std::string_view name = R::name;
   Axes axes;
   template <class T> Tensor<Out> impl(const Tensor<T>& x) const {
+    if (auto* pending = Pending::pending(x.any()); pending && are_last(axes, x.shape()) && pending->pass_once()) {
+      auto out = Buffer::make(dropped(x.shape(), axes), dtype_of<Out>(), pending->device);
+      Pieces pieces(*pending);
+      const Index rows = out->shape.size();
+      host::reduce_pieces<R, T>(out->template fill_as<Out>(), pieces, rows, x.size() / rows);
+      return Tensor<Out>(Any(out));
+    }
     auto& in = x.any()->dense(name);
     auto out = Buffer::make(dropped(x.shape(), axes), dtype_of<Out>(), in.device);
     host::reduce<R>(out->template fill_as<Out>(), in.template as<T>(), x.shape(), axes);

@@ -237,6 +237,27 @@ template <class R, class T, class Out> void reduce(Out* out, const T* in, const 
   }
 }
 
+/// The same over rows of `run` > 0 elements that are computed as they are asked for: `pieces.next(n)` gives the next n of them.
+/// The bits are those of reduce() on all of them.
+template <class R, class T, class Out, class Pieces> void reduce_pieces(Out* out, Pieces& pieces, Index rows, Index run) {
+  using namespace detail;
+  using A = Accumulator<R, Out>;
+  constexpr Index block = std::min<Index>(terms * registers * lanes_in_register<A>, Pieces::longest);  // that of reduce_run, where an order matters
+  static_assert(std::is_integral_v<A> || block == terms * registers * lanes_in_register<A>);
+  const auto next = [&](Index n) { return static_cast<const T*>(pieces.next(n)); };
+  const Index together = std::max<Index>(1, block / run);
+  for (Index o = 0; run <= block && o < rows; o += together) {
+    const Index n = std::min(together, rows - o);
+    const T* in = next(n * run);
+    for (Index k = 0; k < n; ++k) out[o + k] = narrow<Out>(static_cast<A>(reduce_run<R, A>(in + k * run, run)));
+  }
+  for (Index o = 0; run > block && o < rows; ++o) {
+    auto total = reduce_run<R, A>(next(block), block);
+    for (Index i = block; i < run; i += block) total = R::of(total, reduce_run<R, A>(next(std::min(run - i, block)), std::min(run - i, block)));
+    out[o] = narrow<Out>(static_cast<A>(total));
+  }
+}
+
 /// out[i] = ((ins[0][i] . ins[1][i]) . ins[2][i]) ... for i in [begin, end), count >= 1: an all-reduce, or its part for
 /// one thread. The order is that of the list, so every run and every split gives the same bits.
 template <class R, class T> void combine(T* out, const T* const* ins, Index count, Index begin, Index end) {
