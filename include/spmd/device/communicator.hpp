@@ -126,7 +126,7 @@ class Group {
   /// Waits until every shard has come to this path; fails in all of them if that cannot happen. `complete` is called by the last
   /// one to come, before anybody is released.
   Ref<Round> meet(const Axes& path, Index rank, Call call, Complete complete) {
-    std::unique_lock lock(meeting_.mutex);
+    auto lock = locked();
     if (stopped_) fail<Aborted>("pmap", {"another shard failed"});
     auto& slot = slot_of(path);
     if (!slot) slot = make<Round>(static_cast<std::size_t>(size_));
@@ -149,7 +149,7 @@ class Group {
       } catch (...) {
         error = std::current_exception();
       }
-      lock.lock();
+      lock = locked();
       if (error) {
         const Failure failure{Failure::aborted, "another shard failed"};
         round->failure = failure;
@@ -174,13 +174,23 @@ class Group {
   }
   /// A shard ended. The last one of a nested map lets the thread that waits for the map run again.
   void leave() {
-    std::lock_guard lock(meeting_.mutex);
+    const auto lock = locked();
     if (--alive_ > 0 || !nested_) --meeting_.running;
     if (meeting_.running == 0) stuck();
   }
 
  private:
   static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
+  /// The lock is held for less time than it takes to fall asleep.
+  std::unique_lock<std::mutex> locked() const {
+    std::unique_lock lock(meeting_.mutex, std::try_to_lock);
+    for (Index i = Spinning::limit(size_) / 4; !lock && i > 0; --i) {
+      pause_cpu();
+      (void)lock.try_lock();
+    }
+    if (!lock) lock.lock();
+    return lock;
+  }
   Ref<Round>& slot_of(const Axes& path) {
     for (auto& [at, round] : rounds_)
       if (at == path) return round;
