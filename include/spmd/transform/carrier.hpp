@@ -75,7 +75,7 @@ class Carrier : public detail::Counted {
   /// Runs on all lanes at once.
   virtual Batch batch(detail::Batcher& batcher, const Batch& args) const = 0;
   /// Runs under a tape: under its copies in all places, unless the program is one that tapes do not look into.
-  virtual Anys taped(detail::Tape& tape, const Anys& args) const;
+  inline virtual Anys taped(detail::Tape& tape, const Anys& args) const;  // inline here already: no key function, or every file emitted the class
   /// What such a program consists of (transform/opaque); null of all others.
   struct Opaque;
   virtual const Opaque* opaque() const { return nullptr; }
