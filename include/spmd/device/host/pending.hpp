@@ -74,6 +74,13 @@ class Pending final : public Value {
     unlock();
     return copy;
   }
+  /// Of a stretched value: where the n elements from `first` on are, if they lie one behind the other.
+  const std::byte* in_place(const Buffer& base, Index first, Index n) const {
+    if (strides_.back() != 1 || first % shape.back() + n > shape.back()) return nullptr;
+    Index offset = 0;
+    for (Index d = shape.rank() - 1, rest = first; d >= 0; rest /= shape[d--]) offset += rest % shape[d] * strides_[d];
+    return static_cast<const std::byte*>(base.data()) + offset * dtype->size;
+  }
   void lock() const {
     while (locked_.test_and_set(std::memory_order_acquire)) {
     }
@@ -150,7 +157,8 @@ struct Pending::Step {
   std::uint32_t uses = 0;                     // inside this program
   const Buffer* leaf = nullptr;
   Ref<Buffer> stored;                         // where the elements stay
-  std::byte* scratch = nullptr;               // where a tile of them is while it is needed
+  std::byte* scratch = nullptr;               // where a tile of them is while it is needed,
+  const std::byte* in_place = nullptr;        // unless what is stretched has this one already
 };
 struct Pending::Run {
   List<Step> steps;
@@ -193,6 +201,8 @@ struct Pending::Run {
   void prepare(bool store);
   /// Elements [first, first + n) of all steps, n <= tile. In the order of `first`, from 0 on.
   void compute(Index first, Index n, std::byte* result);
+  /// How many to compute next, of n from `first` on: within a row, where rows need then not be copied.
+  Index step(Index first, Index n) const { return std::min({tile, n, row_ > 0 ? row_ - first % row_ : tile}); }
   /// Hands out what is stored. `owned`: whether the result is ours to compute, and nobody else's.
   void publish(bool owned);
   ~Run() {
@@ -204,6 +214,7 @@ struct Pending::Run {
   static bool constant(const Step& s) { return s.node->stretched() && s.operands[0]->shape.size() == 1; }
   std::byte* scratch_ = nullptr;
   std::size_t slots_ = 0;
+  Index row_ = 0;
 };
 
 inline void Pending::Run::prepare(bool store) {
@@ -215,6 +226,10 @@ inline void Pending::Run::prepare(bool store) {
     const bool wanted = !node.stretched() && (node.keep_.load(std::memory_order_relaxed) || node.consumers_.load(std::memory_order_relaxed) > step.uses);
     if (&step == &steps.back() ? store : wanted) step.stored = Buffer::make(node.shape, node.dtype, node.device);
   }
+  constexpr Index long_row = 256;
+  const auto row = steps.back().node->shape.back();
+  for (auto& step : steps)
+    if (step.node && step.node->stretched() && step.node->strides_.back() == 1 && row >= long_row) row_ = row;
   List<std::size_t> place(steps.size());
   for (std::size_t k = 0; k < steps.size(); ++k) {
     auto& step = steps[k];
@@ -239,22 +254,25 @@ inline void Pending::Run::prepare(bool store) {
 
 inline void Pending::Run::compute(Index first, Index n, std::byte* result) {
   auto at = [&](Step& s) -> std::byte* {
+    if (s.in_place) return const_cast<std::byte*>(s.in_place);
     if (s.scratch) return s.scratch;
     if (!s.leaf && !s.stored) return result;
     return static_cast<std::byte*>(s.leaf ? const_cast<void*>(s.leaf->data()) : s.stored->fill()) + first * (s.leaf ? s.leaf->dtype->size : s.node->dtype->size);
   };
   for (auto& step : steps) {
     if (!step.node) continue;
-    auto* out = at(step);
     if (step.node->stretched()) {
       const bool filled = step.scratch && constant(step);
       if (filled && first > 0) continue;
-      stretch_tile(out, steps[step.inputs[0]].leaf->data(), step.node->dtype->size, step.node->shape, step.node->strides_, first, filled ? std::min(tile, step.node->shape.size()) : n);
+      auto& base = *steps[step.inputs[0]].leaf;
+      step.in_place = step.scratch && !filled ? step.node->in_place(base, first, n) : nullptr;
+      if (step.in_place) continue;
+      stretch_tile(at(step), base.data(), step.node->dtype->size, step.node->shape, step.node->strides_, first, filled ? std::min(tile, step.node->shape.size()) : n);
       continue;
     }
     const void* in[arity] = {};
     for (std::size_t i = 0; i < step.node->count_; ++i) in[i] = at(steps[step.inputs[i]]);
-    step.node->kernel_.run(out, in, n);
+    step.node->kernel_.run(at(step), in, n);
   }
 }
 
@@ -278,7 +296,7 @@ inline void Pending::force() const {
   run.add(*this);
   run.prepare(true);
   const Index n = shape.size();
-  for (Index first = 0; first < n; first += tile) run.compute(first, std::min(tile, n - first), nullptr);
+  for (Index first = 0, m; first < n; first += m) run.compute(first, m = run.step(first, n - first), nullptr);
   run.publish(true);
 }
 
@@ -296,7 +314,7 @@ class Pieces {
   const void* next(Index n) {
     const Index begin = std::exchange(first_, first_ + n);
     if (whole_) return whole_ + begin * item_;
-    for (Index i = 0; i < n; i += Pending::tile) run_.compute(begin + i, std::min(Pending::tile, n - i), piece_ + i * item_);
+    for (Index i = 0, m; i < n; i += m) run_.compute(begin + i, m = run_.step(begin + i, n - i), piece_ + i * item_);
     return piece_;
   }
   ~Pieces() {
