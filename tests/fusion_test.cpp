@@ -180,4 +180,13 @@ TEST(Fusion, many_readers) {
   }
 }
 
+/// A result that no memory holds is an error each time it is asked for, and nobody waits for it.
+TEST(Fusion, what_does_not_fit_fails_again) {
+  const auto huge = broadcast_to(Tensor<double>(1.0), {Index{1} << 43}) + 1.0;
+  for (int i = 0; i < 2; ++i) EXPECT_THROW((void)huge.data(), DeviceError);
+  set_host_device_count(2);
+  EXPECT_THROW((void)pmap([&](Tensor<double> x) { return x + huge[0]; })(arange<double>(2)), DeviceError);
+  EXPECT_EQ(sum(slice(broadcast_to(Tensor<double>(1.0), {5000}), 0, 3000, 0)).item(), 3000);
+}
+
 }  // namespace

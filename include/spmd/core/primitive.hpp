@@ -81,12 +81,11 @@ struct InterpreterScope {
 class Lent {
  public:
   Lent() = default;
-  template <class... Ts> explicit Lent(const Tensor<Ts>&... xs) { (push_back(xs.any()), ...); }
+  template <class... Ts> explicit Lent(const Tensor<Ts>&... xs) : Lent() { (push_back(xs.any()), ...); }  // should that throw, ~Lent runs
   ~Lent() { list_.abandon(); }
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
   void push_back(const Any& x) { list_.push_back(Any::adopt(x.get())); }
-  void reserve(std::size_t n) { list_.reserve(n); }
   operator const Anys&() const { return list_; }
 
  private:

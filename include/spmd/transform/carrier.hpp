@@ -74,8 +74,8 @@ class Carrier : public detail::Counted {
   virtual Anys backward(detail::Ref<const detail::Program> pull, const Anys& cts, const Anys& args, const detail::List<char>& traced, std::size_t captured) const = 0;
   /// Runs on all lanes at once.
   virtual Batch batch(detail::Batcher& batcher, const Batch& args) const = 0;
-  /// Runs under a tape: under its copies in all places, unless the program is one that tapes do not look into.
-  inline virtual Anys taped(detail::Tape& tape, const Anys& args) const;  // inline here already: no key function, or every file emitted the class
+  /// Runs under a tape by itself, if that must not look into the program; most run under the tape's copies in all places.
+  virtual bool taped(detail::Tape&, const Anys& /*args*/, Anys& /*outs*/) const { return false; }
   /// What such a program consists of (transform/opaque); null of all others.
   struct Opaque;
   virtual const Opaque* opaque() const { return nullptr; }

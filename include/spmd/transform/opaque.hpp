@@ -131,10 +131,9 @@ class OpaqueCarrier final : public Carrier {
  public:
   OpaqueCarrier(Ref<Run> r, Ref<const Program> p, Opaque o, Ref<const Counted> keep) : Carrier(std::move(r), std::move(p)), opaque_(std::move(o)), keep_(std::move(keep)) {}
   const Opaque* opaque() const override { return &opaque_; }
-  Anys taped(Tape& tape, const Anys& args) const override {
+  bool taped(Tape& tape, const Anys& args, Anys& outs) const override {
     auto [values, traced, parents] = tape.operands(args);
     auto silent = make<SilentTape>(tape.family);
-    Anys outs;
     {
       InterpreterScope scope(silent.get());
       outs = silent->see((*opaque_.forward)(new_place(), values));
@@ -143,10 +142,10 @@ class OpaqueCarrier final : public Carrier {
     const auto results = opaque_.results ? *opaque_.results : outs.size();
     for (std::size_t k = results; k < outs.size(); ++k) kept.push_back(outs[k]);
     outs.resize(results);
-    if (parents.empty() && silent->seen().empty() && !silent->met()) return outs;
+    if (parents.empty() && silent->seen().empty() && !silent->met()) return true;
     for (auto& c : silent->seen()) parents.push_back(tape.node_of(c));
     tape.record(make<const OpaquePull>(Ref<const Carrier>(this), std::move(kept), std::move(values), std::move(traced), silent->seen(), tape.family), parents, outs);
-    return outs;
+    return true;
   }
   Anys impl(const Anys& args) const override { return (*program)(0, args); }
   Ref<const Carrier> with(Ref<const Program> p) const override { return make<const OpaqueCarrier>(run, std::move(p), opaque_, keep_); }

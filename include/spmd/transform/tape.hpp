@@ -59,9 +59,9 @@ class Tape final : public Interpreter {
     return outs;
   }
 
-  Anys carry(Ref<const Carrier> carrier, const Anys& args) override { return carrier->taped(*this, args); }
   /// Runs a carrier's program under a copy of this tape in each place.
-  Anys carry_to_places(Ref<const Carrier> carrier, const Anys& args) {
+  Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
+    if (Anys outs; carrier->taped(*this, args, outs)) return outs;
     auto [values, traced, parents] = operands(args);
     auto visits = make<Visits>();
     auto forward = program_of([visits, traced = traced, run = carrier->run, program = carrier->program, id = family](Index place, const Anys& a) {
@@ -275,13 +275,11 @@ class Tape final : public Interpreter {
   }
 
   List<Record> records_;
-  Anys nodes_;                              // their results and the inputs,
-  Anys constants_;                          // and their operands that are neither
+  Anys nodes_;                              // values: inputs, results, and what was captured
+  Anys constants_;                          // the operands that are no nodes, in the order of the records
   List<Index> parents_;                     // of all records, one behind the other
   List<std::pair<Any, Index>> captured_;    // tracers of copies around this one, and their nodes here
   List<std::pair<Id, Anys>> tables_;
 };
 
 }  // namespace spmd::detail
-
-inline spmd::Anys spmd::Carrier::taped(detail::Tape& tape, const Anys& args) const { return tape.carry_to_places(detail::Ref<const Carrier>(this), args); }

@@ -197,14 +197,14 @@ struct Pending::Run {
     steps.push_back(std::move(step));
     return steps.size() - 1;
   }
-  /// Finds a place for every step; the result is stored, or goes where compute() is told.
-  void prepare(bool store);
-  /// Elements [first, first + n) of all steps, n <= tile. In the order of `first`, from 0 on.
+  /// Finds a place for every step but the last.
+  void prepare();
+  /// Elements [first, first + n) of all steps, n <= tile; those of the last step go to `result`. In the order of `first`, from 0 on.
   void compute(Index first, Index n, std::byte* result);
   /// How many to compute next, of n from `first` on: within a row, where rows need then not be copied.
   Index step(Index first, Index n) const { return std::min({tile, n, row_ > 0 ? row_ - first % row_ : tile}); }
-  /// Hands out what is stored. `owned`: whether the result is ours to compute, and nobody else's.
-  void publish(bool owned);
+  /// Hands out what was stored on the way.
+  void publish();
   ~Run() {
     if (scratch_) deallocate(scratch_, slots_ * slot);
   }
@@ -217,14 +217,14 @@ struct Pending::Run {
   Index row_ = 0;
 };
 
-inline void Pending::Run::prepare(bool store) {
+inline void Pending::Run::prepare() {
   List<std::size_t> free;
   for (auto& step : steps) {
-    if (!step.node) continue;
-    // Stored: the result, and what somebody else will ask for: a tape, or a pending value outside this program.
+    if (!step.node || &step == &steps.back()) continue;
+    // Stored on the way is what somebody else will ask for: a tape, or a pending value outside this program.
     const auto& node = *step.node;
     const bool wanted = !node.stretched() && (node.keep_.load(std::memory_order_relaxed) || node.consumers_.load(std::memory_order_relaxed) > step.uses);
-    if (&step == &steps.back() ? store : wanted) step.stored = Buffer::make(node.shape, node.dtype, node.device);
+    if (wanted) step.stored = Buffer::make(node.shape, node.dtype, node.device);
   }
   constexpr Index long_row = 256;
   const auto row = steps.back().node->shape.back();
@@ -276,12 +276,10 @@ inline void Pending::Run::compute(Index first, Index n, std::byte* result) {
   }
 }
 
-inline void Pending::Run::publish(bool owned) {
+inline void Pending::Run::publish() {
   for (auto& step : steps) {
-    if (!step.stored) continue;
     int free = idle;
-    const bool ours = owned && &step == &steps.back();
-    if (ours || step.node->state_.compare_exchange_strong(free, computing, std::memory_order_acq_rel)) step.node->publish(std::move(step.stored));
+    if (step.stored && step.node->state_.compare_exchange_strong(free, computing, std::memory_order_acq_rel)) step.node->publish(std::move(step.stored));
   }
 }
 
@@ -292,12 +290,29 @@ inline void Pending::force() const {
     state_.wait(computing, std::memory_order_acquire);
     expected = idle;
   }
+  struct Attempt {  // who waits tries for himself if there is no memory for us
+    const Pending& of;
+    ~Attempt() {
+      int unfinished = computing;
+      if (of.state_.compare_exchange_strong(unfinished, idle, std::memory_order_acq_rel)) of.state_.notify_all();
+    }
+  } attempt{*this};
   Run run;
   run.add(*this);
-  run.prepare(true);
-  const Index n = shape.size();
-  for (Index first = 0, m; first < n; first += m) run.compute(first, m = run.step(first, n - first), nullptr);
-  run.publish(true);
+  run.prepare();
+  auto out = Buffer::make(shape, dtype, device);
+  auto* to = out->fill_as<std::byte>();
+  const Index n = shape.size(), item = dtype->size;
+  const bool streams = n * item >= host::stream_bytes;
+  alignas(64) std::byte piece[static_cast<std::size_t>(tile) * 8];
+  for (Index first = 0, m; first < n; first += m) {
+    m = run.step(first, n - first);
+    run.compute(first, m, streams ? piece : to + first * item);
+    if (streams) host::stream(to + first * item, piece, m * item);
+  }
+  if (streams) host::stream_end();
+  run.publish();
+  publish(std::move(out));
 }
 
 /// The elements of a pending value from the first to the last, by pieces that live in the cache until the next one is asked for.
@@ -308,7 +323,7 @@ class Pieces {
   explicit Pieces(const Pending& of) : item_(of.dtype->size) {
     run_.add(of);
     if (auto* leaf = run_.steps.back().leaf) whole_ = static_cast<const std::byte*>(leaf->data());  // somebody has just stored it
-    else run_.prepare(false);
+    else run_.prepare();
   }
   /// The next n elements.
   const void* next(Index n) {
@@ -318,7 +333,7 @@ class Pieces {
     return piece_;
   }
   ~Pieces() {
-    if (!whole_) run_.publish(false);
+    if (!whole_) run_.publish();
   }
 
  private:
