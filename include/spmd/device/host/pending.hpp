@@ -303,7 +303,7 @@ inline void Pending::force() const {
   auto out = Buffer::make(shape, dtype, device);
   auto* to = out->fill_as<std::byte>();
   const Index n = shape.size(), item = dtype->size;
-  const bool streams = n * item >= host::stream_bytes;
+  const bool streams = n * item >= 4 * host::stream_bytes;  // smaller ones are often read next, by another program
   alignas(64) std::byte piece[static_cast<std::size_t>(tile) * 8];
   for (Index first = 0, m; first < n; first += m) {
     m = run.step(first, n - first);
