@@ -167,6 +167,42 @@ TEST(Checkpoint, RunsAgain) {
   EXPECT_TRUE(close(grad(f)(D(3.0)), 6.0));
   EXPECT_EQ(calls, 2);
 }
+/// A custom_vjp inside a checkpoint keeps its own gradient, whatever it captured and whatever is around the two.
+TEST(Checkpoint, OfACustomVjp) {
+  auto tripled = [](const D& x) {  // x * x, whose gradient is said to be 3
+    return custom_vjp([x](const D& t) { return t * x; }, [x](const D& t) { return std::pair(t * x, t); }, [x](const D&, const D& ct) { return std::tuple(ct * 3.0); })(x);
+  };
+  auto rise = [&](auto f) { return grad([f](const D& x) { return sum(f(x)); }); };
+  const auto plain = [&](const D& x) { return tripled(x); };
+  const auto kept = [&](const D& x) { return checkpoint([x, tripled](const D& u) { return tripled(u) + x * u; })(x); };
+  const D x({3}, {1, 2, 3}), m({2, 3}, {1, 2, 3, 4, 5, 6});
+  EXPECT_TRUE(close(rise(plain)(x), full<double>({3}, 3)));
+  EXPECT_TRUE(close(rise(kept)(x), x * 2.0 + 3.0));
+  EXPECT_TRUE(close(vmap(rise(plain))(m), full<double>({2, 3}, 3)));
+  EXPECT_TRUE(close(vmap(rise(kept))(m), m * 2.0 + 3.0));
+  EXPECT_TRUE(close(rise(vmap(kept))(m), m * 2.0 + 3.0));
+  EXPECT_TRUE(close(rise(rise(kept))(x), full<double>({3}, 2)));
+  EXPECT_TRUE(close(rise(rise(plain))(x), zeros<double>({3})));
+  for (Index n : {1, 2, 3, 8}) {
+    set_host_device_count(n);
+    const auto rows = arange<double>(static_cast<double>(3 * n));
+    EXPECT_TRUE(close(pmap(rise(kept))(rows), rows * 2.0 + 3.0)) << n;
+    EXPECT_TRUE(close(rise(pmap(kept))(rows), rows * 2.0 + 3.0)) << n;
+  }
+}
+/// If one shard records a collective in it, all do.
+TEST(Checkpoint, OfACustomVjpThatMeets) {
+  auto total = custom_vjp([](const D& t) { return psum(t, "i"); }, [](const D& t) { return std::pair(psum(t, "i"), t); }, [](const D&, const D& ct) { return std::tuple(psum(ct, "i")); });
+  for (Index n : {1, 2, 3, 8}) {
+    set_host_device_count(n);
+    const auto constant = full<double>({2}, 1);
+    auto rises = pmap([&](const D& x) {
+      return grad([&](const D& t) { return sum(checkpoint(total)(axis_index("i").item() == 0 ? t : constant)) + sum(t); })(x);
+    }, "i")(arange<double>(static_cast<double>(2 * n)));
+    const auto expected = concatenate({full<double>({2}, 1.0 + static_cast<double>(n)), full<double>({2 * (n - 1)}, 1)}, 0);
+    EXPECT_TRUE(close(rises, expected)) << n;
+  }
+}
 TEST(CustomVjp, UsesTheGivenGradient) {
   auto f = custom_vjp([](D x, D y) { return sin(x) * y; }, [](D x, D y) { return std::pair(sin(x) * y, std::pair(x, y)); },
                       [](std::pair<D, D> r, D ct) { return std::tuple(ct * 10.0 * r.second, ct * 100.0 * r.first); });

@@ -69,9 +69,13 @@ template <class T, std::size_t Inside = 0> class List {
     room_ = room;
   }
   void push_back(T value) { emplace_back(std::move(value)); }
+  /// So that the next element needs no block.
+  void make_room() {
+    if (size_ == room_) reserve(size_ == 0 ? 1 : 2 * size_);
+  }
   /// An element made in its place; the arguments must not refer to this list.
   template <class... Args> void emplace_back(Args&&... args) {
-    if (size_ == room_) reserve(size_ == 0 ? 1 : 2 * size_);
+    make_room();
     new (data_ + size_) T{std::forward<Args>(args)...};
     ++size_;
   }

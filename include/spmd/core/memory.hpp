@@ -19,7 +19,7 @@ namespace spmd::detail {
 struct SizeClass {
   static constexpr std::size_t small_classes = 16, count = 16 + 4 * 38;
   static std::size_t of(std::size_t bytes) {
-    if (bytes <= 1024) return (bytes - (bytes > 0)) / 64;
+    if (bytes <= 1024) return (bytes - (bytes > 0)) / 64;  // of nothing: 0
     const auto log = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;  // 2^log < bytes <= 2^(log + 1)
     return small_classes + (log - 10) * 4 + ((bytes - 1) >> (log - 2)) % 4;
   }
@@ -230,7 +230,6 @@ class Counted {
     const auto count = count_.load(std::memory_order_acquire);
     if (count == 1 || (count < forever && count_.fetch_sub(1, std::memory_order_acq_rel) == 1)) const_cast<Counted*>(this)->destroy();
   }
-  bool shared() const noexcept { return count_.load(std::memory_order_acquire) > 1; }
   static void* operator new(std::size_t bytes) { return allocate(bytes); }
   static void* operator new(std::size_t, void* p) noexcept { return p; }
   static void operator delete(void* p, std::size_t bytes) noexcept { deallocate(p, bytes); }

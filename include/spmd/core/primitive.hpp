@@ -76,8 +76,8 @@ struct InterpreterScope {
   Interpreter* saved_;
 };
 
-/// Operands as rules take them, owned by whoever makes this, who outlives it. To count owners is what a small operation would
-/// spend most of its time with.
+/// Operands as rules take them, whose owners outlive this list: it does not count as one. To count owners is what a small operation
+/// would spend most of its time with.
 class Lent {
  public:
   Lent() = default;
@@ -85,7 +85,10 @@ class Lent {
   ~Lent() { list_.abandon(); }
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
-  void push_back(const Any& x) { list_.push_back(Any::adopt(x.get())); }
+  void push_back(const Any& x) {
+    list_.make_room();  // may throw, before anything is adopted
+    list_.push_back(Any::adopt(x.get()));
+  }
   operator const Anys&() const { return list_; }
 
  private:

@@ -181,7 +181,8 @@ class Group {
 
  private:
   static std::size_t index(Index i) { return static_cast<std::size_t>(i); }
-  /// The lock is held for less time than it takes to fall asleep.
+  /// The meeting's lock. Shards come at the same time and hold it for less time than it takes to fall asleep, so they spin first, but not
+  /// for as long as for each other's work.
   std::unique_lock<std::mutex> locked() const {
     std::unique_lock lock(meeting_.mutex, std::try_to_lock);
     for (Index i = Spinning::limit(size_) / 4; !lock && i > 0; --i) {

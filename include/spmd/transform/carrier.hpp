@@ -5,6 +5,7 @@
 namespace spmd {
 namespace detail {
 class Batcher;
+class OpaqueCarrier;
 class Tape;
 
 /// A program on untyped values; `place` says which shard or which branch of the carrier this is.
@@ -74,11 +75,10 @@ class Carrier : public detail::Counted {
   virtual Anys backward(detail::Ref<const detail::Program> pull, const Anys& cts, const Anys& args, const detail::List<char>& traced, std::size_t captured) const = 0;
   /// Runs on all lanes at once.
   virtual Batch batch(detail::Batcher& batcher, const Batch& args) const = 0;
-  /// Runs under a tape by itself, if that must not look into the program; most run under the tape's copies in all places.
+  /// Runs under a tape by itself, if tapes must not look into the program (transform/opaque). Most run under its copies in all places.
   virtual bool taped(detail::Tape&, const Anys& /*args*/, Anys& /*outs*/) const { return false; }
-  /// What such a program consists of (transform/opaque); null of all others.
-  struct Opaque;
-  virtual const Opaque* opaque() const { return nullptr; }
+  /// Itself, if that is so.
+  virtual const detail::OpaqueCarrier* opaque() const { return nullptr; }
 
   const detail::Ref<detail::Run> run;
   const detail::Ref<const detail::Program> program;

@@ -9,10 +9,9 @@ namespace detail {
 /// What a kept program knows of the trees around it.
 template <class Out> struct KeptTrees final : Counted {
   std::optional<Out> out;
-  std::size_t results = 0;
 };
-template <class Out> Out finish_opaque(const KeptTrees<Out>& trees, const Anys& outs) {
-  Out out = *trees.out;
+template <class Trees> auto finish_opaque(const Trees& trees, const Anys& outs) {
+  auto out = *trees.out;
   auto* next = outs.data();
   refill(out, next);
   return out;
@@ -39,7 +38,7 @@ template <class F> auto checkpoint(F f) {
     });
     Anys leaves;
     (detail::flatten(args, leaves), ...);
-    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), program, Carrier::Opaque{program, nullptr, nullptr}, trees), leaves);
+    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), program, detail::Opaque{program, nullptr, nullptr}, trees), leaves);
     return detail::finish_opaque(*trees, outs);
   };
 }
@@ -84,11 +83,8 @@ template <class F, class Forward, class Backward> auto custom_vjp(F f, Forward f
     });
     Anys leaves;
     (detail::flatten(args, leaves), ...);
-    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), plain, Carrier::Opaque{ahead, back, &trees->results}, trees), leaves);
-    Out out = *trees->out;
-    auto* next = outs.data();
-    detail::refill(out, next);
-    return out;
+    const auto outs = interpret(detail::make<const detail::OpaqueCarrier>(detail::make<detail::Run>(), plain, detail::Opaque{ahead, back, &trees->results}, trees), leaves);
+    return detail::finish_opaque(*trees, outs);
   };
 }
 

@@ -3,16 +3,7 @@
 #include "batcher.hpp"
 #include "tape.hpp"
 
-namespace spmd {
-
-/// A tape runs `forward`, which returns the results and then what it keeps, and later `backward`, from what was kept and the
-/// cotangents of the results to those of the args. Without a backward program the forward one is run again, and differentiated then.
-struct Carrier::Opaque {
-  detail::Ref<const detail::Program> forward, backward;
-  const std::size_t* results = nullptr;  // how many there are; known once forward has run
-};
-
-namespace detail {
+namespace spmd::detail {
 
 /// Every run of an opaque program is a place of its own: the copies of interpreters that it makes end up under another parent.
 inline Index new_place() { return static_cast<Index>(fresh_id()); }
@@ -33,38 +24,8 @@ class SilentTape final : public Interpreter {
     } pop;
     return interpret(std::move(prim), values);
   }
-  /// Each place gets a silent copy too, whose notes are ours. A program that is run again later needs no place.
-  Anys carry(Ref<const Carrier> carrier, const Anys& args) override {
-    auto* opaque = carrier->opaque();
-    const auto values = see(args);
-    if (opaque && opaque->backward) return interpret(std::move(carrier), values);
-    if (opaque) {
-      InterpreterScope scope(this);
-      return see((*opaque->forward)(new_place(), values));
-    }
-    struct Found final : Counted {
-      std::mutex mutex;
-      Anys seen;
-      bool met = false;
-    };
-    auto found = make<Found>();
-    auto forward = program_of([found, program = carrier->program, id = family](Index place, const Anys& a) {
-      auto silent = make<SilentTape>(id);
-      Anys outs;
-      {
-        InterpreterScope scope(silent.get());
-        outs = silent->see((*program)(place, a));
-      }
-      std::lock_guard lock(found->mutex);
-      found->seen.append(silent->seen_.begin(), silent->seen_.end());
-      found->met |= silent->met_;
-      return outs;
-    });
-    auto outs = interpret(carrier->with(std::move(forward)), values);
-    see(found->seen);
-    met_ |= found->met;
-    return outs;
-  }
+  /// Each place gets a silent copy too, whose notes are ours.
+  inline Anys carry(Ref<const Carrier> carrier, const Anys& args) override;
   /// The value behind a tracer, which is remembered once.
   Any see(const Any& x) {
     auto* t = Tape::tracer(x, family);
@@ -81,23 +42,49 @@ class SilentTape final : public Interpreter {
   bool met() const { return met_; }
 
  private:
+  struct Found final : Counted {
+    std::mutex mutex;
+    Anys seen;
+    bool met = false;
+  };
+  static Ref<const Program> entering(Ref<const Program> program, Id family, Ref<Found> found) {
+    return program_of([program = std::move(program), family, found = std::move(found)](Index place, const Anys& args) {
+      auto silent = make<SilentTape>(family);
+      Anys outs;
+      {
+        InterpreterScope scope(silent.get());
+        outs = silent->see((*program)(place, args));
+      }
+      std::lock_guard lock(found->mutex);
+      found->seen.append(silent->seen_.begin(), silent->seen_.end());
+      found->met |= silent->met_;
+      return outs;
+    });
+  }
   Anys seen_;
   bool met_ = false;
+};
+
+/// A tape runs `forward`, which returns the results and then what it keeps, and later `backward`, from what was kept and the
+/// cotangents of the results to those of the args. Without a backward program the forward one is run again, and differentiated then.
+struct Opaque {
+  Ref<const Program> forward, backward;
+  const std::size_t* results = nullptr;  // how many there are; known once forward has run
 };
 
 /// Back through an opaque program: by its own backward program, or by the forward one again, differentiated now.
 class OpaquePull final : public Pull {
  public:
-  OpaquePull(Ref<const Carrier> carrier, Anys kept, Anys args, List<char> traced, Anys captured, Id family) : carrier_(std::move(carrier)), kept_(std::move(kept)), args_(std::move(args)), traced_(std::move(traced)), captured_(std::move(captured)), family_(family) {}
+  OpaquePull(Opaque programs, Ref<const Counted> held, Anys kept, Anys args, List<char> traced, Anys captured, Id family)
+      : programs_(std::move(programs)), held_(std::move(held)), kept_(std::move(kept)), args_(std::move(args)), traced_(std::move(traced)), captured_(std::move(captured)), family_(family) {}
   Anys operator()(const Anys& cts, Id) const override {
-    const auto& opaque = *carrier_->opaque();
     Anys out;
-    if (opaque.backward) {
+    if (programs_.backward) {
       Anys in = kept_;
       in.append(cts.begin(), cts.end());
       auto silent = make<SilentTape>(family_);
       InterpreterScope scope(silent.get());
-      const auto all = (*opaque.backward)(new_place(), in);
+      const auto all = (*programs_.backward)(new_place(), in);
       for (std::size_t k = 0; k < traced_.size(); ++k)
         if (traced_[k]) out.push_back(silent->see(all[k]));
       out.resize(out.size() + captured_.size());
@@ -109,7 +96,7 @@ class OpaquePull final : public Pull {
     Anys outs;
     {
       InterpreterScope scope(again.get());
-      outs = (*opaque.forward)(new_place(), in);
+      outs = (*programs_.forward)(new_place(), in);
     }
     const auto table = again->pull(outs, cts, again->nodes());
     for (std::size_t k = 0; k < args_.size(); ++k)
@@ -119,36 +106,38 @@ class OpaquePull final : public Pull {
   }
 
  private:
-  const Ref<const Carrier> carrier_;
+  const Opaque programs_;
+  const Ref<const Counted> held_;
   const Anys kept_, args_;
   const List<char> traced_;
   const Anys captured_;
   const Id family_;
 };
 
-/// A program in one place that tapes do not look into.
+/// A program in one place that tapes do not look into. `held` is what its programs refer to.
 class OpaqueCarrier final : public Carrier {
  public:
-  OpaqueCarrier(Ref<Run> r, Ref<const Program> p, Opaque o, Ref<const Counted> keep) : Carrier(std::move(r), std::move(p)), opaque_(std::move(o)), keep_(std::move(keep)) {}
-  const Opaque* opaque() const override { return &opaque_; }
+  OpaqueCarrier(Ref<Run> r, Ref<const Program> p, Opaque o, Ref<const Counted> held) : Carrier(std::move(r), std::move(p)), programs(std::move(o)), held_(std::move(held)) {}
+  const OpaqueCarrier* opaque() const override { return this; }
   bool taped(Tape& tape, const Anys& args, Anys& outs) const override {
     auto [values, traced, parents] = tape.operands(args);
     auto silent = make<SilentTape>(tape.family);
     {
       InterpreterScope scope(silent.get());
-      outs = silent->see((*opaque_.forward)(new_place(), values));
+      outs = silent->see((*programs.forward)(new_place(), values));
     }
     Anys kept;
-    const auto results = opaque_.results ? *opaque_.results : outs.size();
+    const auto results = programs.results ? *programs.results : outs.size();
     for (std::size_t k = results; k < outs.size(); ++k) kept.push_back(outs[k]);
     outs.resize(results);
     if (parents.empty() && silent->seen().empty() && !silent->met()) return true;
     for (auto& c : silent->seen()) parents.push_back(tape.node_of(c));
-    tape.record(make<const OpaquePull>(Ref<const Carrier>(this), std::move(kept), std::move(values), std::move(traced), silent->seen(), tape.family), parents, outs);
+    tape.add(make<const OpaquePull>(programs, held_, std::move(kept), std::move(values), std::move(traced), silent->seen(), tape.family), parents, outs);
     return true;
   }
   Anys impl(const Anys& args) const override { return (*program)(0, args); }
-  Ref<const Carrier> with(Ref<const Program> p) const override { return make<const OpaqueCarrier>(run, std::move(p), opaque_, keep_); }
+  Ref<const Carrier> with(Ref<const Program> p) const override { return with(std::move(p), programs); }
+  Ref<const Carrier> with(Ref<const Program> p, Opaque o) const { return make<const OpaqueCarrier>(run, std::move(p), std::move(o), held_); }
   Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", {"an opaque program has its own backward run"}); }
   Batch batch(Batcher& batcher, const Batch& args) const override {
     List<char> mapped;
@@ -159,19 +148,19 @@ class OpaqueCarrier final : public Carrier {
     }
     auto found = make<Batcher::Mapped>();
     auto enter = [&](const Ref<const Program>& p, List<char> which, const Ref<Batcher::Mapped>& into) { return Batcher::entering(run, batcher.copy(), std::move(which), p, into); };
-    Opaque opaque = opaque_;
-    opaque.forward = enter(opaque_.forward, mapped, found);
-    if (opaque_.backward) {
+    Opaque on_lanes = programs;
+    on_lanes.forward = enter(programs.forward, mapped, found);
+    if (programs.backward) {
       // What was kept, and the cotangents, are lanes; an argument that all lanes share gets the sum.
       auto unused = make<Batcher::Mapped>();
-      opaque.backward = program_of([backward = opaque_.backward, run = run, spec = batcher.copy(), mapped, unused](Index place, const Anys& in) {
+      on_lanes.backward = program_of([backward = programs.backward, run = run, spec = batcher.copy(), mapped, unused](Index place, const Anys& in) {
         auto out = (*Batcher::entering(run, spec, List<char>(in.size(), 1), backward, unused))(place, in);
         for (std::size_t k = 0; k < out.size(); ++k)
           if (!mapped[k] && out[k]->dtype->sum) out[k] = out[k]->dtype->sum(out[k], Axes{0});
         return out;
       });
     }
-    auto outs = interpret(make<const OpaqueCarrier>(run, enter(program, mapped, found), std::move(opaque), keep_), values);
+    auto outs = interpret(with(enter(program, mapped, found), std::move(on_lanes)), values);
     Batch result;
     for (std::size_t k = 0; k < outs.size(); ++k) {
       const bool varies = found->outs[k] != 0;
@@ -180,10 +169,21 @@ class OpaqueCarrier final : public Carrier {
     return result;
   }
 
+  const Opaque programs;
+
  private:
-  const Opaque opaque_;
-  const Ref<const Counted> keep_;
+  const Ref<const Counted> held_;
 };
 
-}  // namespace detail
-}  // namespace spmd
+inline Anys SilentTape::carry(Ref<const Carrier> carrier, const Anys& args) {
+  auto found = make<Found>();
+  const auto values = see(args);
+  auto quiet = [&](const Ref<const Program>& p) { return p ? entering(p, family, found) : p; };
+  auto* opaque = carrier->opaque();
+  auto outs = interpret(opaque ? opaque->with(quiet(carrier->program), {quiet(opaque->programs.forward), quiet(opaque->programs.backward), opaque->programs.results}) : carrier->with(quiet(carrier->program)), values);
+  see(found->seen);
+  met_ |= found->met;
+  return outs;
+}
+
+}  // namespace spmd::detail

@@ -38,7 +38,7 @@ class Tape final : public Interpreter {
     bool traced = false;
     for (auto& a : args) {
       auto* t = tracer(a);
-      parents_.push_back(t ? node_of(a) : Needed::never);
+      parents_.push_back(t ? node_of(*t, a) : Needed::never);
       lent.push_back(t ? t->value : a);
       traced |= t != nullptr;
     }
@@ -71,7 +71,7 @@ class Tape final : public Interpreter {
     auto outs = interpret(carrier->with(forward), values);
     if (parents.empty() && !visits->recorded) return outs;
     for (auto& c : visits->captured) parents.push_back(node_of(c));
-    record(make<const PlacesPull>(visits, std::move(traced), std::move(carrier), std::move(values), family), parents, outs);
+    add(make<const PlacesPull>(visits, std::move(traced), std::move(carrier), std::move(values), family), parents, outs);
     return outs;
   }
 
@@ -98,28 +98,22 @@ class Tape final : public Interpreter {
       auto* t = tracer(a);
       in.values.push_back(t ? t->value : a);
       in.traced.push_back(t != nullptr);
-      if (t) in.parents.push_back(node_of(a));
+      if (t) in.parents.push_back(node_of(*t, a));
     }
     return in;
   }
-  /// Keeps the backward run of what made `outs` from these nodes.
-  void record(Ref<const Pull> pull, const List<Index>& parents, Anys& outs) {
-    Record record;
-    record.pull = std::move(pull);
-    record.first_parent = parents_.size();
+  /// Keeps the backward run of what made `outs` from these nodes; they become tracers.
+  void add(Ref<const Pull> pull, const List<Index>& parents, Anys& outs) {
+    Record made;
+    made.pull = std::move(pull);
+    made.first_parent = parents_.size();
     parents_.append(parents.begin(), parents.end());
-    add(std::move(record), outs);
+    add(std::move(made), outs);
   }
   /// The node of a tracer; one of a copy around this is a captured value: one more input.
   Index node_of(const Any& a) {
     auto* t = tracer(a);
-    if (!t) return Needed::never;
-    if (t->self == self) return t->node;
-    for (auto& [v, node] : captured_)
-      if (v == a) return node;
-    captured_.push_back({a, static_cast<Index>(nodes_.size())});
-    nodes_.push_back(t->value);
-    return captured_.back().second;
+    return t ? node_of(*t, a) : Needed::never;
   }
   /// The cotangent, in a table of them, of what was captured between two nodes.
   Any of_captured(const Anys& table, const Any& value, Index first, Index last) const {
@@ -170,6 +164,14 @@ class Tape final : public Interpreter {
     const Id family_;
   };
 
+  Index node_of(const Tracer& t, const Any& a) {
+    if (t.self == self) return t.node;
+    for (auto& [v, node] : captured_)
+      if (v == a) return node;
+    captured_.push_back({a, static_cast<Index>(nodes_.size())});
+    nodes_.push_back(t.value);
+    return captured_.back().second;
+  }
   Anys visit(Visits& visits, Index place, const List<char>& traced, const Anys& args, const Program& program) {
     Piece piece;
     piece.place = place;

@@ -1,4 +1,4 @@
-// Fusion: an elementwise or broadcast result may stay pending, a small program over dense leaves, until its elements are needed.
+// Fusion: an elementwise, broadcast or sliced result may stay pending, a small program over dense leaves, until its elements are needed.
 // Then it is computed in one pass over memory, in tiles that stay in the first-level cache.
 #pragma once
 #include <cstring>
@@ -49,11 +49,13 @@ class Pending final : public Value {
     return base && base->shape.size() == 1 ? base : Any();
   }
   void keep() const override { keep_.store(true, std::memory_order_relaxed); }
-  /// Whether a reduction may take the elements as they are computed, so that they need no place: nobody else is known to want them,
-  /// and who does later can compute them once more. Once only: a second reduction stores them.
+  /// Whether a reduction may take the elements as they are computed, so that they need no place: they are cheap, more than a cache
+  /// holds, and nobody else is known to want them. Once only: should they be needed again, they are computed a second time and stored.
   bool pass_once() const {
+    constexpr Index few = 8, large = Index{2} << 20;
+    if (shape.size() * dtype->size < large) return false;
     const bool wanted = keep_.load(std::memory_order_relaxed) || consumers_.load(std::memory_order_relaxed) > 0;
-    return !wanted && !kernel_.costly && !passed_.exchange(true, std::memory_order_relaxed);
+    return !wanted && !kernel_.costly && steps_ <= few && !passed_.exchange(true, std::memory_order_relaxed);
   }
   const Buffer& dense(std::string_view) const override {
     if (state_.load(std::memory_order_acquire) != done) force();
@@ -157,8 +159,8 @@ struct Pending::Step {
   std::uint32_t uses = 0;                     // inside this program
   const Buffer* leaf = nullptr;
   Ref<Buffer> stored;                         // where the elements stay
-  std::byte* scratch = nullptr;               // where a tile of them is while it is needed,
-  const std::byte* in_place = nullptr;        // unless what is stretched has this one already
+  std::byte* scratch = nullptr;               // where a tile of them is while it is needed
+  const std::byte* in_place = nullptr;        // or, of a stretched value, the tile in its base, if it need not be copied
 };
 struct Pending::Run {
   List<Step> steps;
@@ -201,8 +203,12 @@ struct Pending::Run {
   void prepare();
   /// Elements [first, first + n) of all steps, n <= tile; those of the last step go to `result`. In the order of `first`, from 0 on.
   void compute(Index first, Index n, std::byte* result);
-  /// How many to compute next, of n from `first` on: within a row, where rows need then not be copied.
-  Index step(Index first, Index n) const { return std::min({tile, n, row_ > 0 ? row_ - first % row_ : tile}); }
+  /// How many elements, of n from `first` on, the next tile has. Where rows can be read in place it is a row or an equal part of one.
+  Index length(Index first, Index n) const {
+    if (row_ == 0) return std::min(tile, n);
+    const Index part = (row_ - 1) / ((row_ - 1) / tile + 1) + 1, at = first % row_;
+    return std::min({n, row_ - at, part - at % part});
+  }
   /// Hands out what was stored on the way.
   void publish();
   ~Run() {
@@ -221,15 +227,14 @@ inline void Pending::Run::prepare() {
   List<std::size_t> free;
   for (auto& step : steps) {
     if (!step.node || &step == &steps.back()) continue;
-    // Stored on the way is what somebody else will ask for: a tape, or a pending value outside this program.
+    // Stored on the way is what somebody else will ask for: a tape, or a pending value outside this program; and what a reduction
+    // has passed before.
     const auto& node = *step.node;
-    const bool wanted = !node.stretched() && (node.keep_.load(std::memory_order_relaxed) || node.consumers_.load(std::memory_order_relaxed) > step.uses);
+    constexpr Index long_row = tile / 2;  // below, more calls of kernels cost more than copies
+    if (node.stretched() && node.strides_.back() == 1 && node.shape.back() >= long_row) row_ = node.shape.back();
+    const bool wanted = !node.stretched() && (node.keep_.load(std::memory_order_relaxed) || node.passed_.load(std::memory_order_relaxed) || node.consumers_.load(std::memory_order_relaxed) > step.uses);
     if (wanted) step.stored = Buffer::make(node.shape, node.dtype, node.device);
   }
-  constexpr Index long_row = 256;
-  const auto row = steps.back().node->shape.back();
-  for (auto& step : steps)
-    if (step.node && step.node->stretched() && step.node->strides_.back() == 1 && row >= long_row) row_ = row;
   List<std::size_t> place(steps.size());
   for (std::size_t k = 0; k < steps.size(); ++k) {
     auto& step = steps[k];
@@ -278,8 +283,8 @@ inline void Pending::Run::compute(Index first, Index n, std::byte* result) {
 
 inline void Pending::Run::publish() {
   for (auto& step : steps) {
-    int free = idle;
-    if (step.stored && step.node->state_.compare_exchange_strong(free, computing, std::memory_order_acq_rel)) step.node->publish(std::move(step.stored));
+    int unclaimed = idle;
+    if (step.stored && step.node->state_.compare_exchange_strong(unclaimed, computing, std::memory_order_acq_rel)) step.node->publish(std::move(step.stored));
   }
 }
 
@@ -306,7 +311,7 @@ inline void Pending::force() const {
   const bool streams = n * item >= 4 * host::stream_bytes;  // smaller ones are often read next, by another program
   alignas(64) std::byte piece[static_cast<std::size_t>(tile) * 8];
   for (Index first = 0, m; first < n; first += m) {
-    m = run.step(first, n - first);
+    m = run.length(first, n - first);
     run.compute(first, m, streams ? piece : to + first * item);
     if (streams) host::stream(to + first * item, piece, m * item);
   }
@@ -320,7 +325,7 @@ class Pieces {
  public:
   static constexpr Index longest = 4096;  // elements of one piece
 
-  explicit Pieces(const Pending& of) : item_(of.dtype->size) {
+  explicit Pieces(const Pending& of) : item_(of.dtype->size), size_(of.shape.size()) {
     run_.add(of);
     if (auto* leaf = run_.steps.back().leaf) whole_ = static_cast<const std::byte*>(leaf->data());  // somebody has just stored it
     else run_.prepare();
@@ -329,16 +334,19 @@ class Pieces {
   const void* next(Index n) {
     const Index begin = std::exchange(first_, first_ + n);
     if (whole_) return whole_ + begin * item_;
-    for (Index i = 0, m; i < n; i += m) run_.compute(begin + i, m = run_.step(begin + i, n - i), piece_ + i * item_);
+    for (Index i = 0, m; i < n; i += m) {
+      m = run_.length(begin + i, n - i);
+      run_.compute(begin + i, m, piece_ + i * item_);
+    }
     return piece_;
   }
   ~Pieces() {
-    if (!whole_) run_.publish();
+    if (!whole_ && first_ == size_) run_.publish();
   }
 
  private:
   Pending::Run run_;
-  const Index item_;
+  const Index item_, size_;
   Index first_ = 0;
   const std::byte* whole_ = nullptr;
   alignas(64) std::byte piece_[longest * 8];

@@ -245,15 +245,20 @@ template <class R, class T, class Out, class Pieces> void reduce_pieces(Out* out
   constexpr Index block = std::min<Index>(terms * registers * lanes_in_register<A>, Pieces::longest);  // that of reduce_run, where an order matters
   static_assert(std::is_integral_v<A> || block == terms * registers * lanes_in_register<A>);
   const auto next = [&](Index n) { return static_cast<const T*>(pieces.next(n)); };
-  const Index together = std::max<Index>(1, block / run);
-  for (Index o = 0; run <= block && o < rows; o += together) {
-    const Index n = std::min(together, rows - o);
-    const T* in = next(n * run);
-    for (Index k = 0; k < n; ++k) out[o + k] = narrow<Out>(static_cast<A>(reduce_run<R, A>(in + k * run, run)));
+  if (run <= block) {
+    for (Index o = 0, n; o < rows; o += n) {
+      n = std::min(block / run, rows - o);
+      const T* in = next(n * run);
+      for (Index k = 0; k < n; ++k) out[o + k] = narrow<Out>(static_cast<A>(reduce_run<R, A>(in + k * run, run)));
+    }
+    return;
   }
-  for (Index o = 0; run > block && o < rows; ++o) {
+  for (Index o = 0; o < rows; ++o) {
     auto total = reduce_run<R, A>(next(block), block);
-    for (Index i = block; i < run; i += block) total = R::of(total, reduce_run<R, A>(next(std::min(run - i, block)), std::min(run - i, block)));
+    for (Index i = block, n; i < run; i += n) {
+      n = std::min(run - i, block);
+      total = R::of(total, reduce_run<R, A>(next(n), n));
+    }
     out[o] = narrow<Out>(static_cast<A>(total));
   }
 }
