@@ -1,8 +1,10 @@
 // Integers, bool, casts, NaN and infinity, and tensors without elements.
 #include "support/check.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 using namespace spmd;
 using check::close, check::D;
@@ -163,6 +165,21 @@ TEST(NaN, comes_last_in_a_sort) {
   EXPECT_TRUE(equal(argsort(array<float>({2, 1, 2, 1, 0})), ints({4, 1, 3, 0, 2}))) << "equal elements keep their order";
 }
 
+/// As in JAX: the cotangent times what is the larger one's, so that infinity times nothing is NaN.
+TEST(NaN, slopes_of_maximum_and_minimum) {
+  const Tensor<> x({5}, {1, 2, 3, 0, nan}), y({5}, {2, 2, 1, 1, 0}), w({5}, {1, 2, 3, inf, 5});
+  const auto text = [](const auto& t) {
+    std::string out;
+    for (auto e : t.to_vector()) out += (std::isnan(e) ? "nan" : std::isinf(e) ? "inf" : std::to_string(static_cast<int>(e))) + " ";
+    return out;
+  };
+  const auto [a, b] = grad<0, 1>([&](const Tensor<>& p, const Tensor<>& q) { return sum(maximum(p, q) * w); })(x, y);
+  EXPECT_EQ(text(a), "0 1 3 nan 0 ");
+  EXPECT_EQ(text(b), "1 1 0 inf 0 ");
+  const auto [c, d] = grad<0, 1>([&](const Tensor<>& p, const Tensor<>& q) { return sum(minimum(p, q) * w); })(x, y);
+  EXPECT_EQ(text(c), "1 1 0 inf 0 ");
+  EXPECT_EQ(text(d), "0 1 3 nan 0 ");
+}
 TEST(NaN, comparisons) {
   const auto x = array<float>({nan, 1});
   EXPECT_TRUE(equal(x == x, bools({false, true})));

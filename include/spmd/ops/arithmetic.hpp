@@ -102,21 +102,25 @@ struct Square : SameType {
   template <class C> static C host(C a) { return Multiply::host(a, a); }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(ct * (x + x)); }
 };
+/// How much of the larger of two is the first: all, none, or half where they are equal.
+struct Share : SameType {
+  static constexpr std::string_view name = "share";
+  template <class C> static C host(C a, C b) { return a > b ? C(1) : a == b ? C(0.5) : C(0); }
+  template <class T> static auto vjp(const Tensor<T>&, const Tensor<T>&, const Tensor<T>&, const Tensor<T>&) { return std::tuple(zero, zero); }
+};
 /// The larger one; NaN if either is. The gradient goes to the larger, half to each where they are equal.
 struct Maximum : SameType {
   static constexpr std::string_view name = "maximum";
   template <class C> static C host(C a, C b) { return a > b || a != a ? a : b; }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>& y) {
-    return std::tuple([&ct, &x, &y] { return where(x > y, ct, where(x == y, ct * 0.5f, zeros_like(ct))); },
-                      [&ct, &x, &y] { return where(x < y, ct, where(x == y, ct * 0.5f, zeros_like(ct))); });
+    return std::tuple([&ct, &x, &y] { return ct * binary<Share>(x, y); }, [&ct, &x, &y] { return ct * binary<Share>(y, x); });
   }
 };
 struct Minimum : SameType {
   static constexpr std::string_view name = "minimum";
   template <class C> static C host(C a, C b) { return a < b || a != a ? a : b; }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x, const Tensor<T>& y) {
-    return std::tuple([&ct, &x, &y] { return where(x < y, ct, where(x == y, ct * 0.5f, zeros_like(ct))); },
-                      [&ct, &x, &y] { return where(x > y, ct, where(x == y, ct * 0.5f, zeros_like(ct))); });
+    return std::tuple([&ct, &x, &y] { return ct * binary<Share>(y, x); }, [&ct, &x, &y] { return ct * binary<Share>(x, y); });
   }
 };
 
@@ -160,7 +164,7 @@ struct Select : SameType {
   static constexpr std::string_view name = "where";
   template <class C> static C host(bool c, C a, C b) { return c ? a : b; }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<bool>& c, const Tensor<T>&, const Tensor<T>&) {
-    return std::tuple(zero, [&ct, &c] { return where(c, ct, zeros_like(ct)); }, [&ct, &c] { return where(c, zeros_like(ct), ct); });
+    return std::tuple(zero, [&ct, &c] { return where(c, ct, 0); }, [&ct, &c] { return where(c, 0, ct); });
   }
 };
 /// Between element types. Out of range saturates, and NaN becomes 0, when an integer is made of a floating number.

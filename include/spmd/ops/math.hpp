@@ -100,7 +100,7 @@ struct Sigmoid : Costly {
 struct Relu : SameType {
   static constexpr std::string_view name = "relu";
   template <class C> static C host(C a) { return a > C{0} || a != a ? a : C{0}; }
-  template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(where(x > 0.0f, ct, zeros_like(ct))); }
+  template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>&, const Tensor<T>& x) { return std::tuple(where(x > 0.0f, ct, 0)); }
 };
 /// log(1 + exp(x)).
 struct Softplus : Costly {
@@ -141,7 +141,7 @@ struct Power : Costly {
     }
   }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>& x, const Tensor<T>& y) {
-    return std::tuple([&ct, &x, &y] { return ct * where(y == 0.0f, zeros_like(y), y * pow(x, where(y == 0.0f, ones_like(y), y - 1.0f))); },
+    return std::tuple([&ct, &x, &y] { return ct * where(y == 0.0f, 0, y * pow(x, where(y == 0.0f, 1, y - 1.0f))); },
                       [&ct, &out, &x] { return ct * log(where(x == 0.0f, ones_like(x), x)) * out; });
   }
 };

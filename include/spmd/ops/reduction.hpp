@@ -60,8 +60,8 @@ template <class R, class Out> struct Reduce {
       // The product of the others: where one factor is zero it is that of the rest, where two are it is zero.
       const auto is_zero = x == 0.0f;
       const auto zeros_there = sum(cast<std::int32_t>(is_zero), axes, true);
-      const auto rest = prod(where(is_zero, ones_like(x), x), axes, true);
-      const auto others = where(zeros_there == 0, spread(out, axes, x.shape()) / where(is_zero, ones_like(x), x), where(zeros_there == 1 && is_zero, rest, zeros_like(x)));
+      const auto rest = prod(where(is_zero, 1, x), axes, true);
+      const auto others = where(zeros_there == 0, spread(out, axes, x.shape()) / where(is_zero, 1, x), where(zeros_there == 1 && is_zero, rest, 0));
       return std::tuple(spread(ct, axes, x.shape()) * others);
     } else {
       const auto winner = cast<T>(x == spread(out, axes, x.shape()));
