@@ -1,8 +1,8 @@
 // Fusion: what waits to be computed, and who reads it, over many tiles.
 #include "support/check.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 
 using namespace spmd;
 using check::close, check::D;
@@ -167,6 +167,49 @@ TEST(Fusion, what_a_reduction_passed_is_still_there) {
     EXPECT_TRUE(equal(vmap(grad([](D v) { return sum(v * v); }))(stack({x, x})), stack({x * 2.0, x * 2.0})));
     set_host_device_count(3);
     EXPECT_TRUE(equal(pmap([](D v) { return psum(sum(v * v), "i"); }, {.axis_name = "i", .in_axes = each(0)})(stack({x, x, x})), D({3}, {3 * squares, 3 * squares, 3 * squares})));
+  }
+}
+/// Long rows of slices are read where they are, whole or in equal parts, and so are rows that are stretched. All sums are exact.
+TEST(Fusion, long_rows_in_place) {
+  for (Index columns : {511, 512, 600, 1023, 1024, 1025, 2100, 3000}) {
+    const Index rows = 3, width = columns + 9;
+    auto source = [&](Index r, Index c) { return static_cast<double>(r * 100000 + c * 3 % 977); };
+    const auto whole = build<double>({rows + 2, width}, [&](double* out) {
+      for (Index r = 0; r < rows + 2; ++r)
+        for (Index c = 0; c < width; ++c) *out++ = source(r, c);
+    });
+    auto part = [&](const D& x, Index r, Index c) { return slice(x, {r, c}, {r + rows, c + columns}); };
+    auto program = [&](const D& x) { return part(x, 0, 4) + part(x, 2, 4) - 4.0 * part(x, 1, 5) + part(x, 1, 0) * slice(x, {0, 7}, {1, 7 + columns}); };
+    std::vector<double> expected, sums;
+    for (Index r = 0; r < rows; ++r) {
+      sums.push_back(0);
+      for (Index c = 0; c < columns; ++c) {
+        expected.push_back(source(r, c + 4) + source(r + 2, c + 4) - 4 * source(r + 1, c + 5) + source(r + 1, c) * source(0, c + 7));
+        sums.back() += expected.back();
+      }
+    }
+    EXPECT_TRUE(equal(program(whole), D({rows, columns}, expected))) << columns;
+    EXPECT_TRUE(equal(sum(program(whole), 1), array(sums))) << columns;
+    EXPECT_TRUE(equal(vmap(program)(stack({whole, whole}))[1], D({rows, columns}, expected))) << columns;
+  }
+}
+/// Rows that a reduction passes, each longer than a piece or several to a piece, against loops; the sums are exact.
+TEST(Fusion, rows_that_are_passed) {
+  for (auto [rows, columns] : {std::pair<Index, Index>{3, 90001}, {300, 1025}, {90001, 3}, {67, 4096}}) {
+    std::vector<double> numbers, sums, largest;
+    for (Index r = 0; r < rows; ++r) {
+      sums.push_back(0);
+      largest.push_back(-1e9);
+      for (Index c = 0; c < columns; ++c) {
+        const auto v = static_cast<double>((r * 31 + c * 17) % 1009 - 500);
+        numbers.push_back(v);
+        sums.back() += v * v - v;
+        largest.back() = std::max(largest.back(), v * v - v);
+      }
+    }
+    const D x({rows, columns}, numbers);
+    EXPECT_TRUE(equal(sum(x * x - x, 1), array(sums))) << rows;
+    EXPECT_TRUE(equal(max(x * x - x, 1), array(largest))) << rows;
   }
 }
 /// Threads that reduce one waiting value, or store it meanwhile.
