@@ -142,7 +142,7 @@ struct Power : Costly {
   }
   template <class T> static auto vjp(const Tensor<T>& ct, const Tensor<T>& out, const Tensor<T>& x, const Tensor<T>& y) {
     return std::tuple([&ct, &x, &y] { return ct * where(y == 0.0f, 0, y * pow(x, where(y == 0.0f, 1, y - 1.0f))); },
-                      [&ct, &out, &x] { return ct * log(where(x == 0.0f, ones_like(x), x)) * out; });
+                      [&ct, &out, &x] { return ct * log(where(x == 0.0f, 1, x)) * out; });
   }
 };
 struct Floor : SameType {

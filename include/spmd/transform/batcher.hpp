@@ -90,10 +90,32 @@ class Batcher final : public Interpreter {
     select(spec.axis.lanes);
     return spec;
   }
-  /// Which results were mapped in any place; filled while a wrapped program runs.
+  /// Operands as an entering program takes them.
+  struct Opened {
+    Anys values;
+    List<char> mapped;
+  };
+  static Opened opened(const Batch& args) {
+    Opened in;
+    for (auto& x : args) {
+      in.values.push_back(x.value);
+      in.mapped.push_back(x.mapped);
+    }
+    return in;
+  }
+  /// Which results were mapped in any place; filled while an entering program runs.
   struct Mapped final : Counted {
     std::mutex mutex;
     List<char> outs;
+    /// Its results. Equal lanes count as one value: predicates may depend on it.
+    Batch results(Anys all) const {
+      Batch result;
+      for (std::size_t k = 0; k < all.size(); ++k) {
+        const bool varies = outs[k] != 0;
+        result.push_back({varies ? std::move(all[k]) : row(all[k], 0, 0), varies});
+      }
+      return result;
+    }
   };
   /// A program that runs `program` under a copy; its args are opened values, its results have all lanes along axis 0.
   static Ref<const Program> entering(Ref<Run> run, Spec spec, List<char> mapped, Ref<const Program> program, Ref<Mapped> found) {

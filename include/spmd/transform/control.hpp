@@ -18,22 +18,11 @@ class Cond final : public Carrier {
   Anys backward(Ref<const Program> pull, const Anys& cts, const Anys&, const List<char>&, std::size_t) const override { return interpret(with(std::move(pull)), cts); }
 
   Batch batch(Batcher& batcher, const Batch& args) const override {
-    List<char> mapped;
-    Anys values;
-    for (auto& a : args) {
-      mapped.push_back(a.mapped);
-      values.push_back(a.value);
-    }
+    auto [values, mapped] = Batcher::opened(args);
     const auto opened = batcher.open(pred_);
     auto found = make<Batcher::Mapped>();
     if (!opened.mapped) {  // the same for all lanes here; a map further out will take it
-      auto outs = interpret(make<const Cond>(run, Batcher::entering(run, batcher.copy(), std::move(mapped), program, found), opened.value), values);
-      Batch result;
-      for (std::size_t k = 0; k < outs.size(); ++k) {
-        const bool varies = found->outs[k] != 0;
-        result.push_back({varies ? std::move(outs[k]) : row(outs[k], 0, 0), varies});
-      }
-      return result;
+      return found->results(interpret(make<const Cond>(run, Batcher::entering(run, batcher.copy(), std::move(mapped), program, found), opened.value), values));
     }
     const Index n = batcher.axis().size;
     auto at = [&](const List<Index>& lanes) {

@@ -140,33 +140,22 @@ class OpaqueCarrier final : public Carrier {
   Ref<const Carrier> with(Ref<const Program> p, Opaque o) const { return make<const OpaqueCarrier>(run, std::move(p), std::move(o), held_); }
   Anys backward(Ref<const Program>, const Anys&, const Anys&, const List<char>&, std::size_t) const override { fail("grad", {"an opaque program has its own backward run"}); }
   Batch batch(Batcher& batcher, const Batch& args) const override {
-    List<char> mapped;
-    Anys values;
-    for (auto& a : args) {
-      mapped.push_back(a.mapped);
-      values.push_back(a.value);
-    }
+    const auto in = Batcher::opened(args);
     auto found = make<Batcher::Mapped>();
     auto enter = [&](const Ref<const Program>& p, List<char> which, const Ref<Batcher::Mapped>& into) { return Batcher::entering(run, batcher.copy(), std::move(which), p, into); };
     Opaque on_lanes = programs;
-    on_lanes.forward = enter(programs.forward, mapped, found);
+    on_lanes.forward = enter(programs.forward, in.mapped, found);
     if (programs.backward) {
       // What was kept, and the cotangents, are lanes; an argument that all lanes share gets the sum.
       auto unused = make<Batcher::Mapped>();
-      on_lanes.backward = program_of([backward = programs.backward, run = run, spec = batcher.copy(), mapped, unused](Index place, const Anys& in) {
-        auto out = (*Batcher::entering(run, spec, List<char>(in.size(), 1), backward, unused))(place, in);
+      on_lanes.backward = program_of([backward = programs.backward, run = run, spec = batcher.copy(), mapped = in.mapped, unused](Index place, const Anys& kept) {
+        auto out = (*Batcher::entering(run, spec, List<char>(kept.size(), 1), backward, unused))(place, kept);
         for (std::size_t k = 0; k < out.size(); ++k)
           if (!mapped[k] && out[k]->dtype->sum) out[k] = out[k]->dtype->sum(out[k], Axes{0});
         return out;
       });
     }
-    auto outs = interpret(with(enter(program, mapped, found), std::move(on_lanes)), values);
-    Batch result;
-    for (std::size_t k = 0; k < outs.size(); ++k) {
-      const bool varies = found->outs[k] != 0;
-      result.push_back({varies ? std::move(outs[k]) : row(outs[k], 0, 0), varies});
-    }
-    return result;
+    return found->results(interpret(with(enter(program, in.mapped, found), std::move(on_lanes)), in.values));
   }
 
   const Opaque programs;

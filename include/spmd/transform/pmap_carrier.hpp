@@ -71,23 +71,13 @@ class PMap final : public Carrier {
   }
   Batch batch(Batcher& batcher, const Batch& args) const override {
     Spec spec = spec_;
-    Anys values;
-    List<char> mapped;
-    for (std::size_t k = 0; k < args.size(); ++k) {
-      values.push_back(args[k].value);
-      mapped.push_back(args[k].mapped);
+    auto [values, mapped] = Batcher::opened(args);
+    for (std::size_t k = 0; k < args.size(); ++k)
       if (args[k].mapped) spec.in[k] = spec.in[k].moved(1);
-    }
     for (auto& cut : spec.out) cut = cut.moved(1);
     ++spec.depth;
     auto found = make<Batcher::Mapped>();
-    auto outs = interpret(make<const PMap>(run, Batcher::entering(run, batcher.copy(), std::move(mapped), program, found), std::move(spec)), values);
-    Batch result;
-    for (std::size_t k = 0; k < outs.size(); ++k) {
-      const bool varies = found->outs[k] != 0;  // equal lanes count as one value: predicates may depend on it
-      result.push_back({varies ? std::move(outs[k]) : row(outs[k], 0, 0), varies});
-    }
-    return result;
+    return found->results(interpret(make<const PMap>(run, Batcher::entering(run, batcher.copy(), std::move(mapped), program, found), std::move(spec)), values));
   }
 
  private:
